@@ -1,0 +1,1 @@
+"""What reads the stream: the mentor and its guides."""

@@ -1,0 +1,1 @@
+"""Mentor policies, one a module or folder; base.py says what each offers. fdcg/ is the paper's."""

@@ -1,0 +1,50 @@
+"""What a guide (a mentor policy) is: one collapsed group in, a lesson or silence out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import schemas
+
+
+@dataclass(frozen=True)
+class Case:
+    """A collapsed group as a guide sees it."""
+
+    group: schemas.Group
+    round: int
+    """1 for the first lesson on the question."""
+    earlier: tuple[str, ...]
+    """Hints of earlier rounds that did not help."""
+    fits: Callable[[str], bool]
+    """Whether a hint of this text keeps the prompt within its budget."""
+
+    @property
+    def query(self) -> schemas.Query:
+        """The question that nobody answered."""
+        return self.group.query
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a guide made of a case. `hint` is None exactly when the outcome is silent."""
+
+    outcome: schemas.Outcome
+    """hint, fallback or silent."""
+    reason: str
+    hint: str | None = None
+    calls: tuple[schemas.AgentCall, ...] = ()
+
+
+class Guide(Protocol):
+    """A mentor policy. A plugin (mentor_stream/plugins.py): `Config`, and `build(config) -> Guide`."""
+
+    @property
+    def name(self) -> str:
+        """Identifies the policy in hint and query ids: same name, same lessons' ids."""
+        ...
+
+    async def teach(self, case: Case) -> Lesson:
+        """Work out a lesson. Many cases run at once. Trouble of an endpoint ends in a lesson (fallback
+        or silent), not in an exception."""
+        ...

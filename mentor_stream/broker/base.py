@@ -1,0 +1,175 @@
+"""The broker's contract: what every engine promises and the rest of the system relies on.
+
+A topic is a fixed set of partitions, each an append-only sequence of messages. Messages of one key
+go to one partition and keep their order. Everything here is in bytes; records are stream.py's.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+
+class BrokerError(Exception):
+    """Anything the broker could not do; the text names the setting and the way out."""
+
+
+class BrokerUnavailable(BrokerError):
+    """The broker did not answer within the time allowed."""
+
+
+class UnknownTopic(BrokerError):
+    """The topic does not exist (create it, or start a component: each creates what it uses)."""
+
+
+class MessageTooLarge(BrokerError):
+    """The message exceeds the topic's max_message_bytes."""
+
+
+class FencedError(BrokerError):
+    """This consumer was taken for dead and its partitions belong to another member now."""
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic."""
+
+    topic: str
+    partition: int
+
+
+class Receipt(NamedTuple):
+    """Where an acknowledged message stands."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+class Bounds(NamedTuple):
+    """First offset still kept, and the offset the next message will get."""
+
+    first: int
+    next: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message as it was read. `timestamp` is its append time, seconds since the epoch."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes
+    value: bytes
+    timestamp: float
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+    @property
+    def place(self) -> TopicPartition:
+        """The partition it stands in."""
+        return TopicPartition(self.topic, self.partition)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSpec:
+    """How a topic is to be created. None keeps everything."""
+
+    name: str
+    partitions: int = 1
+    retention_seconds: float | None = None
+    retention_bytes: int | None = None
+    """Per partition."""
+    max_message_bytes: int = 32 * 2**20
+    replication: int = 1
+
+
+class Producer(Protocol):
+    """Appends messages."""
+
+    async def send(
+        self, topic: str, key: bytes, value: bytes, headers: Sequence[tuple[str, bytes]] = ()
+    ) -> Receipt:
+        """Append one message; returns when the broker has it durably.
+
+        Waits while the unacknowledged bytes of this producer are at their bound (back-pressure).
+        Concurrent sends are batched. Once this returned, no crash of any process loses the message;
+        when it raised or was cancelled, the message may or may not have been appended.
+        Raises MessageTooLarge at once, UnknownTopic, BrokerUnavailable after the send time-out.
+        """
+        ...
+
+
+class Consumer(Protocol):
+    """A member of a consumer group. Every partition of its topics has one member at a time."""
+
+    def __aiter__(self) -> AsyncIterator[Message]:
+        """Messages of this member's partitions, those of earlier topics first, never ending.
+
+        Reading pauses by itself while `prefetch` messages are handed out or waiting, and the
+        membership stays alive meanwhile, however long a message takes.
+        """
+        ...
+
+    def done(self, message: Message) -> None:
+        """Mark a message as dealt with, in any order.
+
+        The broker keeps, per partition, the longest unbroken prefix of done messages: what follows it
+        comes again after a crash, to whichever member has the partition then. Committed in the
+        background and once more at close. For a partition that was taken away it does nothing.
+        """
+        ...
+
+
+class Reader(Protocol):
+    """Reads by position, outside any group: disturbs nobody, commits nothing."""
+
+    def __aiter__(self) -> AsyncIterator[Message]:
+        """Messages in partition order, interleaved over partitions as they arrive."""
+        ...
+
+
+class Broker(Protocol):
+    """A connection to one broker or cluster. Safe to share between tasks of one process."""
+
+    def producer(self, *, max_inflight_bytes: int = 64 * 2**20) -> AbstractAsyncContextManager[Producer]:
+        """A producer; leaving the context waits for what is in flight."""
+        ...
+
+    def consumer(
+        self, topics: Sequence[str], *, group: str, prefetch: int = 64
+    ) -> AbstractAsyncContextManager[Consumer]:
+        """Join `group` for `topics`, listed in order of preference. New groups start at the earliest message.
+
+        At most `prefetch` messages per topic are fetched ahead or handed out and not yet done.
+        """
+        ...
+
+    def reader(
+        self,
+        start: Mapping[TopicPartition, int],
+        *,
+        follow: bool = True,
+        prefetch: int = 64,
+    ) -> AbstractAsyncContextManager[Reader]:
+        """Read each partition from the given offset, for ever (`follow`) or up to its present end."""
+        ...
+
+    async def create_topics(self, specs: Sequence[TopicSpec]) -> None:
+        """Create those that do not exist yet; existing ones stay as they are."""
+        ...
+
+    async def topics(self) -> Mapping[str, int]:
+        """Names of all topics and how many partitions each has."""
+        ...
+
+    async def bounds(self, topic: str) -> Mapping[TopicPartition, Bounds]:
+        """The kept range of every partition. Raises UnknownTopic."""
+        ...
+
+    async def offsets_at(self, topic: str, timestamp: float) -> Mapping[TopicPartition, int]:
+        """Per partition the first offset appended at or after `timestamp` (seconds), or its end."""
+        ...
+
+    async def lag(self, topic: str, group: str) -> int:
+        """Messages of the topic that the group has not committed yet."""
+        ...

@@ -1,0 +1,49 @@
+"""What a component is, and how the command line finds the ones that are installed.
+
+A component registers itself under the entry point group `mentor_stream.components`; nothing here
+imports producers, consumers or trainer.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from mentor_stream.config import Config, ConfigError, Section, load
+
+
+def _no_problems(_: Config) -> Iterable[str]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Component:
+    """One kind of process. Its module imports no extra's libraries: `run` does."""
+
+    name: str
+    sections: tuple[type[Section], ...]
+    """Sections of the config it reads, beside [run]."""
+    run: Callable[[Config], None]
+    """The process: returns when its work is over or it was asked to stop, raises when it cannot go on."""
+    check: Callable[[Config], Iterable[str]] = _no_problems
+    """Problems that validation of single settings cannot see: missing files, impossible combinations."""
+
+
+@cache
+def components() -> dict[str, Component]:
+    """All installed components by name."""
+    found = entry_points(group="mentor_stream.components")
+    return {entry.name: entry.load() for entry in sorted(found, key=lambda e: e.name)}
+
+
+def load_config(path: Path) -> Config:
+    """The config with the sections of every component. Raises ConfigError."""
+    return load(path, [kind for component in components().values() for kind in component.sections])
+
+
+def check(config: Config) -> None:
+    """Every component's own check. Raises ConfigError with all problems, each once."""
+    problems = [problem for component in components().values() for problem in component.check(config)]
+    if problems:
+        raise ConfigError("\n".join(dict.fromkeys(problems)))

@@ -1,0 +1,137 @@
+"""A run's configuration: one TOML file, a section per concern, each typed where it is used.
+
+Relative paths are relative to the working directory. Any setting can be overridden from the
+environment as MENTOR_STREAM__SECTION__KEY (nested tables: one more __ each).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
+from pydantic_core import ErrorDetails
+
+ENV_PREFIX = "MENTOR_STREAM__"
+
+
+class ConfigError(Exception):
+    """A setting that cannot work; one line per problem, each with the setting, its value and the way out."""
+
+
+class Section(BaseModel):
+    """One table of the config file, or the options of one plugin."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    table: ClassVar[str] = ""
+    """Name of the table in the file; empty for a plugin's options."""
+
+
+S = TypeVar("S", bound=Section)
+
+
+class RunConfig(Section):
+    """What every component of a run must agree on."""
+
+    table: ClassVar[str] = "run"
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,100}$")
+    """Namespace of the run's topics."""
+    directory: Path
+    """Where the run keeps snapshots, checkpoints, logs and results."""
+    broker: str
+    """`sqlite:///path.db` or `kafka://host:port,...`."""
+    policy: Path
+    """The model to start from: a Hugging Face directory."""
+    seed: int = Field(0, ge=0)
+    batch_groups: int = Field(32, ge=1)
+    """Groups in one training batch."""
+    max_staleness: int = Field(4, ge=0)
+    """No token sampled by a policy more than this many versions old is trained on."""
+    max_tokens: int | None = Field(None, ge=1)
+    """The run is over when this many completion tokens were generated for it."""
+    max_versions: int | None = Field(None, ge=1)
+    """The run is over when this many batches were trained."""
+
+    @field_validator("broker")
+    @classmethod
+    def _has_scheme(cls, broker: str) -> str:
+        if "://" not in broker:
+            raise ValueError("expected sqlite:///path.db or kafka://host:port")
+        return broker
+
+
+@dataclass(frozen=True)
+class Config:
+    """The parsed file."""
+
+    path: Path
+    sections: Mapping[str, Section]
+
+    @property
+    def run(self) -> RunConfig:
+        """What every component agrees on."""
+        return self.of(RunConfig)
+
+    def of(self, kind: type[S]) -> S:
+        """The section of this type."""
+        found = self.sections[kind.table]
+        assert isinstance(found, kind)
+        return found
+
+
+def load(path: Path, kinds: Iterable[type[Section]]) -> Config:
+    """Read the file with these sections beside [run]. Raises ConfigError naming every problem at once."""
+    wanted = {RunConfig.table: RunConfig} | {kind.table: kind for kind in kinds}
+    if not path.is_file():
+        raise ConfigError(f"config file {path}: no such file (working directory {Path.cwd()})")
+    settings = _read(path, wanted)
+    return Config(path=path, sections={table: getattr(settings, table) for table in wanted})
+
+
+def _read(path: Path, wanted: Mapping[str, type[Section]]) -> BaseModel:
+    """The sections validated together: the environment's word before the file's."""
+    import tomllib
+
+    from pydantic_settings import BaseSettings, SettingsConfigDict, TomlConfigSettingsSource
+
+    class Base(BaseSettings):
+        model_config = SettingsConfigDict(
+            extra="forbid", env_prefix=ENV_PREFIX, env_nested_delimiter="__", toml_file=path
+        )
+
+        @classmethod
+        def settings_customise_sources(cls, settings_cls: type[BaseSettings], **sources: Any) -> Any:
+            return sources["env_settings"], TomlConfigSettingsSource(settings_cls)
+
+    fields: dict[str, Any] = {table: (kind, _default(kind)) for table, kind in wanted.items()}
+    try:
+        return create_model("Settings", __base__=Base, **fields)()
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"config file {path} is not valid TOML: {error}") from error
+    except ValidationError as error:
+        raise ConfigError("\n".join(_problem(e) for e in error.errors())) from error
+
+
+def _default(kind: type[Section]) -> Any:
+    """A table may be left out when every setting in it has a default."""
+    return ... if any(f.is_required() for f in kind.model_fields.values()) else kind()
+
+
+def parse_section(kind: type[S], table: Mapping[str, Any], setting: str) -> S:
+    """Validate one table that was read elsewhere, such as a plugin's options. Raises ConfigError."""
+    try:
+        return kind.model_validate(table)
+    except ValidationError as error:
+        raise ConfigError("\n".join(_problem(e, setting) for e in error.errors())) from error
+
+
+def _problem(error: ErrorDetails, setting: str = "") -> str:
+    where = ".".join(filter(None, [setting, *map(str, error["loc"])]))
+    if error["type"] == "extra_forbidden":
+        return f"{where}: no such setting. Check the spelling, or take it out."
+    if error["type"] == "missing":
+        return f"{where} is missing. It has no default: set it."
+    message = error["msg"].removeprefix("Value error, ")
+    return f"{where} is {error['input']!r}: {message[:1].lower()}{message[1:]}."

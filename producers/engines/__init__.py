@@ -1,0 +1,1 @@
+"""Rollout engines, one a module; base.py says what each offers."""
