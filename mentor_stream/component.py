@@ -42,8 +42,9 @@ def load_config(path: Path) -> Config:
     return load(path, [kind for component in components().values() for kind in component.sections])
 
 
-def check(config: Config) -> None:
-    """Every component's own check. Raises ConfigError with all problems, each once."""
-    problems = [problem for component in components().values() for problem in component.check(config)]
+def check(config: Config, which: Iterable[Component] | None = None) -> None:
+    """Run the checks of `which` components, all by default. Raises ConfigError with every problem once."""
+    chosen = components().values() if which is None else which
+    problems = [problem for component in chosen for problem in component.check(config)]
     if problems:
         raise ConfigError("\n".join(dict.fromkeys(problems)))

@@ -94,7 +94,12 @@ def _read(path: Path, wanted: Mapping[str, type[Section]]) -> BaseModel:
     """The sections validated together: the environment's word before the file's."""
     import tomllib
 
-    from pydantic_settings import BaseSettings, SettingsConfigDict, TomlConfigSettingsSource
+    from pydantic_settings import (
+        BaseSettings,
+        PydanticBaseSettingsSource,
+        SettingsConfigDict,
+        TomlConfigSettingsSource,
+    )
 
     class Base(BaseSettings):
         model_config = SettingsConfigDict(
@@ -102,8 +107,15 @@ def _read(path: Path, wanted: Mapping[str, type[Section]]) -> BaseModel:
         )
 
         @classmethod
-        def settings_customise_sources(cls, settings_cls: type[BaseSettings], **sources: Any) -> Any:
-            return sources["env_settings"], TomlConfigSettingsSource(settings_cls)
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return env_settings, TomlConfigSettingsSource(settings_cls)
 
     fields: dict[str, Any] = {table: (kind, _default(kind)) for table, kind in wanted.items()}
     try:

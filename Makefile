@@ -1,0 +1,39 @@
+# Everything sets itself up in .venv; see README.md.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo demo-vanilla test lint clean
+
+demo: $(VENV)/installed            ## train the chain demo with a mentor (minutes on two cores)
+	$(BIN)/mentor-stream up examples/chain/demo.toml
+
+demo-vanilla: $(VENV)/installed    ## the same as plain GRPO, without a mentor
+	$(BIN)/mentor-stream up examples/chain/vanilla.toml
+
+test: $(VENV)/installed-dev        ## the whole test suite
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/installed-dev        ## style and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+# torch goes first and alone, so that pip settles on the pinned build before anything asks for "a torch".
+$(VENV)/torch: constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) torch
+	touch $@
+
+$(VENV)/installed: $(VENV)/torch pyproject.toml
+	$(PIP) --editable '.[mentor,rollout,trainer]'
+	touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(PIP) --editable '.[mentor,rollout,trainer,dev]'
+	touch $@
+
+clean:                             ## remove the virtual environment and all runs
+	rm -rf $(VENV) runs
