@@ -1,41 +1,55 @@
 """A component as a process: the event loop, and how it is asked to stop.
 
 SIGTERM, SIGINT and the end of a supervising parent all mean: finish what must not be lost, then leave.
+Exit code 0 means that the work is over; a process that was asked to stop says so with 128 + signal.
 """
 
 import os
 import signal
+import sys
 from collections.abc import Awaitable, Callable
 
 import anyio
-import anyio.abc
 
 PARENT_PIPE = "MENTOR_STREAM_PARENT_PIPE"
 """Set by the supervisor: standard input is a pipe whose end means that the parent is gone."""
 
 
 def serve(main: Callable[[], Awaitable[None]]) -> None:
-    """Run `main` under trio until it returns or the process is asked to stop, which cancels it."""
-    anyio.run(_until_stopped, main, backend="trio")
+    """Run `main` under trio until it returns.
+
+    Asked to stop, cancel it and raise SystemExit(128 + signal), SIGHUP standing for the parent's end:
+    whoever watches over the process can then tell "stopped" from "finished".
+    """
+    stopped_by = anyio.run(_until_stopped, main, backend="trio")
+    if stopped_by is not None:
+        sys.exit(128 + stopped_by)
 
 
-async def _until_stopped(main: Callable[[], Awaitable[None]]) -> None:
+async def _until_stopped(main: Callable[[], Awaitable[None]]) -> int | None:
+    stopped_by: list[int] = []
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_stop_on_signal, tasks.cancel_scope)
+
+        def stop(reason: int) -> None:
+            stopped_by.append(reason)
+            tasks.cancel_scope.cancel()
+
+        tasks.start_soon(_stop_on_signal, stop)
         if os.environ.get(PARENT_PIPE):
-            tasks.start_soon(_stop_with_parent, tasks.cancel_scope)
+            tasks.start_soon(_stop_with_parent, stop)
         await main()
         tasks.cancel_scope.cancel()
+    return stopped_by[0] if stopped_by else None
 
 
-async def _stop_on_signal(scope: anyio.CancelScope) -> None:
+async def _stop_on_signal(stop: Callable[[int], None]) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        async for _ in signals:
-            scope.cancel()
+        async for received in signals:
+            stop(received)
             return
 
 
-async def _stop_with_parent(scope: anyio.CancelScope) -> None:
+async def _stop_with_parent(stop: Callable[[int], None]) -> None:
     await anyio.wait_readable(0)
     if os.read(0, 1) == b"":
-        scope.cancel()
+        stop(signal.SIGHUP)
