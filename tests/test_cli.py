@@ -1,0 +1,46 @@
+"""The command line as a user meets it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMMANDS = ["feed", "rollout", "mentor", "train", "evaluate", "up", "check", "schemas"]
+
+
+def mentor_stream(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "mentor_stream.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=cwd)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_with_an_example(command: str) -> None:
+    shown = mentor_stream(command, "--help")
+    assert shown.returncode == 0
+    assert f"Example: mentor-stream {command}" in shown.stdout
+
+
+def test_the_schemas_are_exported_as_json() -> None:
+    exported = json.loads(mentor_stream("schemas", "--json").stdout)
+    assert "group" in exported["records"]
+
+
+def test_check_names_every_problem_and_exits_with_2(tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text("[run]\nname = 'x'\n[rollout]\ngroup_size = 1\n")
+    checked = mentor_stream("check", "bad.toml", cwd=tmp_path)
+    assert checked.returncode == 2
+    assert "run.policy is missing" in checked.stderr
+    assert "rollout.group_size is 1" in checked.stderr
+    as_json = json.loads(mentor_stream("check", "bad.toml", "--json", cwd=tmp_path).stdout)
+    assert as_json["ok"] is False
+    assert as_json["problems"] == checked.stderr.splitlines()
+
+
+@pytest.mark.parametrize("command", ["feed", "rollout", "mentor", "train", "evaluate", "up"])
+def test_a_missing_config_file_is_one_line_and_no_traceback(command: str, tmp_path: Path) -> None:
+    failed = mentor_stream(command, "nowhere.toml", cwd=tmp_path)
+    assert failed.returncode == 2
+    assert failed.stderr.startswith("mentor-stream: config file nowhere.toml: no such file")
+    assert "Traceback" not in failed.stderr

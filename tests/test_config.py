@@ -1,0 +1,94 @@
+"""The config file: what is accepted, and what a user reads when it is not."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from pydantic import Field
+
+from mentor_stream.config import ConfigError, RunConfig, Section, load
+
+RUN = """
+[run]
+name = "x"
+directory = "runs/x"
+broker = "sqlite:///runs/x/stream.db"
+policy = "policy"
+"""
+
+
+class Lessons(Section):
+    """A component's section."""
+
+    table: ClassVar[str] = "lessons"
+
+    size: int = Field(8, ge=2)
+    guide: dict[str, Any] = Field(default_factory=dict)
+
+
+class Needy(Section):
+    """A section that cannot be left out."""
+
+    table: ClassVar[str] = "needy"
+
+    path: Path
+
+
+def written(directory: Path, text: str) -> Path:
+    path = directory / "config.toml"
+    path.write_text(text)
+    return path
+
+
+def refusal(path: Path, *kinds: type[Section]) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        load(path, kinds)
+    return str(caught.value).splitlines()
+
+
+def test_a_section_with_defaults_may_be_left_out(tmp_path: Path) -> None:
+    config = load(written(tmp_path, RUN), [Lessons])
+    assert config.run.batch_groups == 32
+    assert config.of(Lessons).size == 8
+
+
+def test_a_section_with_a_required_setting_may_not_be_left_out(tmp_path: Path) -> None:
+    assert refusal(written(tmp_path, RUN), Needy) == ["needy is missing. It has no default: set it."]
+
+
+def test_an_unknown_key_and_an_unknown_table_are_named(tmp_path: Path) -> None:
+    path = written(tmp_path, RUN + "batch_group = 3\n[lessns]\nsize = 4\n")
+    assert refusal(path, Lessons) == [
+        "run.batch_group: no such setting. Check the spelling, or take it out.",
+        "lessns: no such setting. Check the spelling, or take it out.",
+    ]
+
+
+def test_every_problem_is_reported_at_once_with_its_setting_and_value(tmp_path: Path) -> None:
+    path = written(tmp_path, RUN.replace("sqlite://", "").replace('"x"', '"a b"') + "[lessons]\nsize = 1\n")
+    problems = refusal(path, Lessons)
+    assert [p.split(" is ")[0] for p in problems] == ["run.name", "run.broker", "lessons.size"]
+    assert "'/runs/x/stream.db': expected sqlite:///path.db or kafka://host:port." in problems[1]
+    assert problems[2] == "lessons.size is 1: input should be greater than or equal to 2."
+
+
+def test_a_missing_file_names_the_working_directory(tmp_path: Path) -> None:
+    (problem,) = refusal(tmp_path / "nowhere.toml")
+    assert "nowhere.toml: no such file" in problem
+    assert str(Path.cwd()) in problem
+
+
+def test_broken_toml_names_the_line(tmp_path: Path) -> None:
+    (problem,) = refusal(written(tmp_path, "[run\n"))
+    assert "not valid TOML" in problem
+    assert "line 1" in problem
+
+
+def test_the_environment_overrides_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MENTOR_STREAM__RUN__SEED", "7")
+    monkeypatch.setenv("MENTOR_STREAM__LESSONS__GUIDE__KIND", "none")
+    path = written(tmp_path, RUN + "seed = 1\n[lessons.guide]\nkind = 'fdcg'\nretries = 2\n")
+    config = load(path, [Lessons])
+    assert config.run.seed == 7
+    assert config.of(Lessons).guide == {"kind": "none", "retries": 2}
+    assert config.of(RunConfig).name == "x"

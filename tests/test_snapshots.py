@@ -1,0 +1,87 @@
+"""Snapshots appear whole or not at all, and damage is noticed."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mentor_stream import snapshots
+from mentor_stream.snapshots import SnapshotError
+
+
+def filled(text: str = "weights"):
+    def fill(directory: Path) -> None:
+        (directory / "model.safetensors").write_text(text)
+        (directory / "config.json").write_text("{}")
+
+    return fill
+
+
+def test_a_written_snapshot_verifies_against_its_digest(tmp_path: Path) -> None:
+    snapshot = snapshots.write(tmp_path, 3, filled())
+    assert snapshot.path == tmp_path / "v00000003"
+    snapshots.verify(snapshot.path, snapshot.digest)
+
+
+def test_the_same_content_has_the_same_digest_and_other_content_another(tmp_path: Path) -> None:
+    first = snapshots.write(tmp_path / "a", 1, filled())
+    assert snapshots.write(tmp_path / "b", 1, filled()).digest == first.digest
+    assert snapshots.write(tmp_path / "c", 1, filled("other")).digest != first.digest
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    snapshot = snapshots.write(tmp_path, 1, filled())
+    (snapshot.path / "model.safetensors").write_text("weightz")
+    with pytest.raises(SnapshotError, match=r"model\.safetensors is damaged"):
+        snapshots.verify(snapshot.path, snapshot.digest)
+
+
+def test_a_vanished_file_and_a_vanished_snapshot_are_the_same_kind_of_error(tmp_path: Path) -> None:
+    snapshot = snapshots.write(tmp_path, 1, filled())
+    (snapshot.path / "config.json").unlink()
+    with pytest.raises(SnapshotError, match=r"config\.json is missing"):
+        snapshots.verify(snapshot.path, snapshot.digest)
+    with pytest.raises(SnapshotError, match="gone"):
+        snapshots.verify(tmp_path / "v9", snapshot.digest)
+
+
+def test_another_snapshot_in_the_same_place_is_noticed(tmp_path: Path) -> None:
+    old = snapshots.write(tmp_path, 1, filled())
+    new = snapshots.write(tmp_path, 1, filled("again"))
+    snapshots.verify(new.path, new.digest)
+    with pytest.raises(SnapshotError, match="not the one that was released"):
+        snapshots.verify(old.path, old.digest)
+
+
+def test_a_writer_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    def fill(directory: Path) -> None:
+        (directory / "half").write_text("x")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(SnapshotError, match=r"No space left on device.*Free space"):
+        snapshots.write(tmp_path, 1, fill)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_writer_killed_midway_leaves_no_snapshot_and_prune_clears_its_draft(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys; from pathlib import Path; from mentor_stream import snapshots\n"
+        "def fill(d):\n    (d / 'half').write_text('x'); os.kill(os.getpid(), signal.SIGKILL)\n"
+        "snapshots.write(Path(sys.argv[1]), 1, fill)"
+    )
+    died = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    assert died.returncode == -signal.SIGKILL
+    assert [p.name[:7] for p in tmp_path.iterdir()] == [".draft-"]
+    snapshots.prune(tmp_path, keep=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_prune_keeps_the_newest_and_the_drafts_of_the_living(tmp_path: Path) -> None:
+    for version in (1, 2, 10):
+        snapshots.write(tmp_path, version, filled())
+    (tmp_path / f".draft-v00000011-{os.getpid()}").mkdir()
+    snapshots.prune(tmp_path, keep=2)
+    assert sorted(p.name[:10] for p in tmp_path.iterdir()) == [".draft-v00", "v00000002", "v00000010"]
