@@ -58,6 +58,9 @@ def frame(message: msgspec.Struct) -> bytes:
     return LENGTH.pack(len(body)) + body
 
 
+OUT_OF_MEMORY = frame(Reply("memory"))  # made while there is some
+
+
 def main() -> None:
     """Serve the parent; ends with it."""
     requests, replies = _private_pipes()
@@ -114,7 +117,7 @@ def _reply(call: Callable[[], Any]) -> bytes:
     try:
         return frame(Reply("result", call()))
     except MemoryError:
-        return frame(Reply("memory"))
+        return OUT_OF_MEMORY
     except BaseException as error:  # SystemExit too: a handler does not decide over its process
         traceback.print_exc()
         return frame(Reply("raised", f"{type(error).__name__}: {error}"))

@@ -1,0 +1,97 @@
+"""Handlers and verifiers that behave badly on demand, for the tests of worker processes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+
+def loop() -> None:
+    while True:
+        pass
+
+
+def hold_the_interpreter() -> None:
+    """One C call that never returns to the interpreter in our time."""
+    pow(9, 9**9)
+
+
+def eat_memory() -> int:
+    return len(bytearray(2**40))
+
+
+def eat_memory_slowly() -> int:
+    hoard = []
+    while True:
+        hoard.append(bytearray(2**24))
+
+
+def sleep_for_ever() -> None:
+    time.sleep(10**6)
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def leave() -> None:
+    os._exit(3)
+
+
+def exit_politely() -> None:
+    sys.exit("enough")
+
+
+def close_all_pipes() -> None:
+    os.closerange(3, 100)
+    sleep_for_ever()
+
+
+def speak() -> str:
+    """Print everywhere a protocol could be disturbed."""
+    print("noise " * 1000)
+    os.write(1, b"\x00\x00\x00\x01noise")
+    subprocess.run(["echo", "noise from a child"], check=True)
+    return "spoken"
+
+
+def read_input() -> str:
+    return sys.stdin.read()
+
+
+def start_a_child() -> int:
+    return subprocess.Popen(["sleep", "1000"]).pid
+
+
+def fail() -> None:
+    raise ValueError("no such luck")
+
+
+def unsendable() -> object:
+    return object()
+
+
+def make(argument: Any) -> Any:
+    if argument == "broken":
+        raise RuntimeError("no tools here")
+
+    def handle(payload: Any) -> Any:
+        if isinstance(payload, list):
+            return os.getpid() if payload == ["pid"] else payload
+        return globals()[payload]()
+
+    return handle
+
+
+def make_busy(_: Any) -> Any:
+    """A handler that works for the given CPU seconds and tells its process id."""
+
+    def handle(seconds: float) -> int:
+        until = time.process_time() + seconds
+        while time.process_time() < until:
+            pass
+        return os.getpid()
+
+    return handle
