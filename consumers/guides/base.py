@@ -1,10 +1,14 @@
 """What a guide (a mentor policy) is: one collapsed group in, a lesson or silence out."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import schemas
+
+
+async def _unguarded(_: str) -> str | None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,9 @@ class Case:
     """Hints of earlier rounds that did not help."""
     fits: Callable[[str], bool]
     """Whether a hint of this text keeps the prompt within its budget."""
+    leak: Callable[[str], Awaitable[str | None]] = _unguarded
+    """What in a hint gives the answer away, or None. The mentor's leak guard, for a guide that can try
+    again; whatever a guide returns is guarded once more before it is published."""
 
     @property
     def query(self) -> schemas.Query:
@@ -37,7 +44,11 @@ class Lesson:
 
 
 class Guide(Protocol):
-    """A mentor policy. A plugin (mentor_stream/plugins.py): `Config`, and `build(config) -> Guide`."""
+    """A mentor policy. A plugin (mentor_stream/plugins.py): `Config`, and `build(config) -> Guide`.
+
+    `build` returns None for a policy that teaches nothing. A plugin may also offer `check(config)`:
+    problems that validation of single settings cannot see, as texts.
+    """
 
     @property
     def name(self) -> str:

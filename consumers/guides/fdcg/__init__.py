@@ -1,1 +1,64 @@
-"""Failure-driven contextual guidance (MENTOR, arXiv 2610.13594): four agents and a leak guard."""
+"""Failure-driven contextual guidance (MENTOR, arXiv 2610.13594): guide `kind = "fdcg"`.
+
+Read pipeline.py first: it is the paper's algorithm. agents/ holds who plays the four agents, prompts/ what
+those that are language models are told.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from consumers.guides.fdcg.pipeline import Bounds, Fdcg, Switches
+from mentor_stream import plugins
+from mentor_stream.config import Section
+
+AGENTS = "consumers.guides.fdcg.agents"
+SAFE_HINT = (
+    "Read the question again slowly. Write down what is given and what is asked, work in small steps, "
+    "and check every step before you take the next."
+)
+
+
+class Config(Section):
+    """Options of the guide."""
+
+    name: str = Field("fdcg", min_length=1)
+    """Identifies this mentor policy in the ids of its lessons: change it with the prompts or the model."""
+    agents: dict[str, Any] = Field(default_factory=lambda: {"kind": "llm"})
+    """Who plays the agents: `kind` and its options."""
+    max_refine: int = Field(2, ge=0)
+    """Judgment-Repair rounds for one draft before it is thrown away."""
+    max_retry: int = Field(2, ge=0)
+    """Fresh drafts after the first before the safe fallback."""
+    fallback: str = SAFE_HINT
+    """The safe fallback, a hint that fits any question; empty for none."""
+    attribution: bool = True
+    """Ablation: off, drafts are written without a diagnosis."""
+    generation: bool = True
+    """Ablation: off, the diagnostic keywords are the hint."""
+    judgment: bool = True
+    """Ablation: off, drafts are neither judged nor repaired."""
+
+    @model_validator(mode="after")
+    def _something_to_draft_from(self) -> "Config":
+        if not (self.attribution or self.generation):
+            raise ValueError("attribution and generation cannot both be off: nothing is left to make a hint")
+        return self
+
+
+def build(config: Config) -> Fdcg:
+    """The guide, with its agents. Raises ConfigError."""
+    return Fdcg(
+        name=config.name,
+        agents=plugins.build(AGENTS, config.agents, "mentor.guide.agents"),
+        fallback=config.fallback,
+        bounds=Bounds(config.max_refine, config.max_retry),
+        switches=Switches(config.attribution, config.generation, config.judgment),
+    )
+
+
+def check(config: Config) -> Iterable[str]:
+    """Problems of the agents. Raises ConfigError when there are no such agents."""
+    plugin, agents = plugins.configure(AGENTS, config.agents, "mentor.guide.agents")
+    return getattr(plugin, "check", lambda _: ())(agents)

@@ -62,6 +62,10 @@ class Judgment:
 class AgentError(Exception):
     """An agent gave no usable answer (endpoint down, empty or unreadable reply)."""
 
+    def __init__(self, reason: str, usage: Usage | None = None) -> None:
+        super().__init__(reason)
+        self.usage = usage or Usage()
+
 
 class Agents(Protocol):
     """The four of them. A plugin: `Config`, `build(config) -> Agents`. Each raises AgentError."""
