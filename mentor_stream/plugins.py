@@ -1,7 +1,8 @@
 """Named parts that a config chooses: engines, rewards, guides.
 
-A name is a module of the package that holds them (`math` is producers/rewards/math.py) or
-`module:object` for a reader's own, importable from the working directory. Either offers two names:
+A name is a module of the package that holds them (`math` is producers/rewards/math.py) or, for a
+reader's own, a dotted `package.module` or a `module:object`, importable from the working directory. Each
+offers two names:
 
     Config               a Section with the part's options
     build(config, ...)   the part, made from them
@@ -28,7 +29,7 @@ class Plugin(Protocol):
 
 def load(package: str, kind: str, setting: str) -> Plugin:
     """The plugin called `kind`. Raises ConfigError naming `setting` when there is none."""
-    own = ":" in kind
+    own = ":" in kind or "." in kind
     module_name, _, attribute = kind.partition(":") if own else (f"{package}.{kind}", "", "")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
