@@ -51,7 +51,7 @@ def close_all_pipes() -> None:
 
 def speak() -> str:
     """Print everywhere a protocol could be disturbed."""
-    print("noise " * 1000)
+    print("noise " * 1000)  # noqa: T201
     os.write(1, b"\x00\x00\x00\x01noise")
     subprocess.run(["echo", "noise from a child"], check=True)
     return "spoken"

@@ -1,0 +1,153 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mentor_stream import answers
+from mentor_stream.answers import equivalent, final_answer, readable
+
+
+@pytest.mark.parametrize(
+    ("reference", "expression"),
+    [
+        ("12", "12"),
+        ("12", "\uff11\uff12"),
+        ("12", "12."),
+        ("12", "$12$."),
+        ("12", "x = 12"),
+        ("12", "12.0"),
+        ("12000", "12 000"),
+        ("12000", "12\u2009000"),
+        ("12000", "12\u202f000"),
+        ("12000", r"12\,000"),
+        ("12000", "12{,}000"),
+        ("12,000", "12000"),
+        ("1234567", "1,234,567"),
+        ("1/2", "0.5"),
+        ("1/2", r"\frac12"),
+        ("1/2", r"$\dfrac{1}{2}$"),
+        ("1/2", "½"),
+        ("1/2", "50%"),
+        ("50", r"50\%"),
+        ("50%", "50 %"),
+        ("5/2", "2 1/2"),
+        ("5/2", r"2\frac{1}{2}"),
+        ("1/3", r"0.\overline{3}"),
+        ("1/6", r"0.1\overline{6}"),
+        ("100000", "1e5"),
+        ("0.001", "1e-3"),
+        (r"\sqrt{2}", "√2"),
+        (r"2\sqrt{3}", "√(12)"),
+        ("-3", "\u22123"),
+        ("90", "90°"),
+        (r"2\pi", "2π"),
+        ("x^2+1", "x²+1"),
+        ("x^2-1", "(x-1)(x+1)"),
+        ("(1,2)", r"\bigl(1, 2\bigr)"),
+        ("(1,2)", r"\left(1,2\right)"),
+        (r"\{1,2\}", r"\{2,1\}"),
+        ("[0,1)", "$[0, 1)$"),
+        ("yes", "Yes"),
+        ("yes", r"\text{yes}"),
+        ("Monday", "monday."),
+        ("B", "(B)"),
+        ("(B)", "b"),
+        ("3", "3 apples"),
+        ("3", "$3"),
+        ("She has 2 + 1 apples.\n#### 3", "3"),
+        (r"We get $2+1=\boxed{3}$ in all.", "3"),
+    ],
+)
+def test_one_value_in_two_spellings_is_the_same_answer(reference: str, expression: str) -> None:
+    assert readable(reference)
+    assert equivalent(reference, expression)
+
+
+@pytest.mark.parametrize(
+    ("reference", "expression"),
+    [
+        ("12", "126"),
+        ("12", "1 2"),
+        ("12", "-12"),
+        ("12", ""),
+        ("12", "twelve hundred"),
+        ("1/3", "0.33"),
+        ("1e-7", "2e-7"),
+        ("0.0000001", "0.0000002"),
+        ("5/2", "1/2"),
+        ("yes", "no"),
+        ("B", "C"),
+        ("(1,2)", "(2,1)"),
+        ("12", "1" * 10**6),
+        ("12", "(" * 1000),
+        ("12", "(" * 500 + ")" * 500),
+        ("12", r"\frac{1}{"),
+        ("0", r"\frac{1}{0}"),
+    ],
+)
+def test_another_value_is_another_answer(reference: str, expression: str) -> None:
+    assert not equivalent(reference, expression)
+
+
+@pytest.mark.parametrize("reference", ["", "  ", "$$", r"\frac{1}{", "((", "?", "1" * 5000])
+def test_an_unreadable_reference_is_an_error_not_a_wrong_answer(reference: str) -> None:
+    assert not readable(reference)
+    with pytest.raises(answers.Unreadable, match="reference"):
+        equivalent(reference, "12")
+
+
+@pytest.mark.parametrize(
+    ("completion", "answer"),
+    [
+        (r"So it is \boxed{12}.", "12"),
+        (r"First \boxed{11}, no: \boxed{12}", "12"),
+        (r"\boxed{\frac{1}{2}} is 0.5", r"\frac{1}{2}"),
+        (r"\boxed{\{1, 2\}}", r"\{1, 2\}"),
+        (r"\boxed{\boxed{12}}", "12"),
+        (r"\boxed{12} and then \boxed{1", "12"),
+        (r"<think>Perhaps \boxed{11}.</think>\boxed{12}", "12"),
+        (r"Perhaps \boxed{11}.</think> The answer is 12.", "12"),
+        (r"<think>Perhaps \boxed{11}", None),
+        ("The answer is 12. I am sure about all 3 steps.", "12"),
+        ("The answer is: **12**", "12"),
+        ("**Answer:** 12", "12"),
+        ("Final answer = $x = 12$", "$x = 12$"),
+        ("1 + 2 = 3\n#### 3", "3"),
+        ("The answer is 3.5.", "3.5"),
+        ("The answer is 1.\nNo, the answer is 2.", "2"),
+        ("12", "12"),
+        (" 43 57 28", "43 57 28"),
+        ("x^2 + 1", "x^2 + 1"),
+        ("It comes to -3 in the end", "-3"),
+        ("It comes to 10-3 in the end", "3"),
+        ("yes", "yes"),
+        ("We add 3 and 4, which makes 7", "7"),
+        ("This makes $\\frac{1}{2}$ in all", "$\\frac{1}{2}$"),
+        ("It comes to 1,234.50 dollars", "1,234.50"),
+        ("It comes to \uff11\uff12 dollars", "12"),
+        ("I do not know how to do this", None),
+        ("", None),
+    ],
+)
+def test_the_answer_a_completion_settles_on(completion: str, answer: str | None) -> None:
+    assert final_answer(completion) == answer
+
+
+@pytest.mark.parametrize(
+    "piece", ["{", "}", r"\boxed{", "answer ", "answer is ", "9", "$", "<think>", "\\(", " "]
+)
+def test_ten_megabytes_of_anything_are_searched_in_no_time(piece: str) -> None:
+    completion = piece * (10**7 // len(piece))
+    found = final_answer(completion)
+    assert found is None or len(found) <= answers.MAX_CHARACTERS
+
+
+@given(st.text(max_size=200))
+def test_no_completion_makes_the_search_fail(completion: str) -> None:
+    found = final_answer(completion)
+    assert found is None or found
+
+
+@given(st.integers(-(10**9), 10**9), st.integers(-(10**9), 10**9))
+def test_integers_are_the_same_answer_exactly_when_they_are_equal(one: int, other: int) -> None:
+    assert equivalent(str(one), f"${one:,}$")
+    assert equivalent(str(one), str(other)) == (one == other)
