@@ -1,0 +1,79 @@
+"""Policy snapshots into live models: anew, or in place when only the numbers changed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from transformers import AutoModelForCausalLM, GenerationConfig
+from transformers.utils import logging
+
+from mentor_stream.snapshots import SnapshotError
+
+_INCIDENTAL = ("_name_or_path", "transformers_version", "torch_dtype", "dtype")
+
+logging.disable_progress_bar()
+
+
+def load(path: Path, device: torch.device, dtype: str) -> Any:
+    """The causal language model at `path`, ready to sample. Raises SnapshotError when it is incomplete."""
+    try:
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            path, dtype=dtype, local_files_only=True, output_loading_info=True
+        )
+    except (OSError, ValueError, SafetensorError, RuntimeError) as error:
+        raise SnapshotError(f"{path} could not be loaded as a causal language model: {error}") from error
+    model, loading = loaded
+    if missing := sorted(loading["missing_keys"]):
+        raise SnapshotError(f"{path} lacks weights: {', '.join(missing[:5])} ({len(missing)} in all)")
+    return model.eval().requires_grad_(False).to(device)
+
+
+def swap(model: Any, path: Path) -> bool:
+    """Copy the numbers at `path` into `model`; False, with the model untouched, when it does not fit.
+
+    It fits when the files hold exactly the model's own tensors, by name and shape; one that shares its
+    memory with another (tied embeddings) may be left out. Raises SnapshotError when files are gone.
+    """
+    live = model.state_dict()
+    found = _tensors(path)
+    shared = {tensor.data_ptr() for name, tensor in live.items() if name in found}
+    missing = [name for name, tensor in live.items() if name not in found and tensor.data_ptr() not in shared]
+    if missing or any(name not in live or live[name].shape != t.shape for name, t in found.items()):
+        return False
+    with torch.no_grad():
+        for name, tensor in found.items():
+            live[name].copy_(tensor)
+    return True
+
+
+def architecture(path: Path) -> dict[str, Any]:
+    """The model's configuration without what says nothing about its shape or its arithmetic."""
+    config = _json(path / "config.json")
+    return {key: value for key, value in config.items() if key not in _INCIDENTAL}
+
+
+def stop_ids(path: Path) -> list[int]:
+    """All token ids that end a completion, by the generation config, else by the model's own."""
+    if (path / "generation_config.json").exists():
+        found = GenerationConfig.from_pretrained(path, local_files_only=True).eos_token_id
+    else:
+        found = _json(path / "config.json").get("eos_token_id")
+    return [] if found is None else [found] if isinstance(found, int) else list(found)
+
+
+def _tensors(path: Path) -> dict[str, torch.Tensor]:
+    files = sorted(path.glob("*.safetensors"))
+    try:
+        return {name: tensor for file in files for name, tensor in load_file(file).items()}
+    except (OSError, SafetensorError) as error:
+        raise SnapshotError(f"snapshot {path} could not be read: {error}") from error
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise SnapshotError(f"{path} could not be read: {error}") from error
