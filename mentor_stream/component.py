@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from mentor_stream.config import Config, ConfigError, Section, load
+from mentor_stream.supervisor import SupervisorConfig
 
 
 def _no_problems(_: Config) -> Iterable[str]:
@@ -38,8 +39,9 @@ def components() -> dict[str, Component]:
 
 
 def load_config(path: Path) -> Config:
-    """The config with the sections of every component. Raises ConfigError."""
-    return load(path, [kind for component in components().values() for kind in component.sections])
+    """The config with the sections of every component and of the supervisor. Raises ConfigError."""
+    sections = [kind for component in components().values() for kind in component.sections]
+    return load(path, [*sections, SupervisorConfig])
 
 
 def check(config: Config, which: Iterable[Component] | None = None) -> None:

@@ -1,0 +1,131 @@
+"""What a run looks like at one moment, reduced from its metrics. Rendering is view.py's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import schemas
+from mentor_stream.config import RunConfig
+
+KEPT_POINTS = 120
+"""Length of the kept curves: more than a terminal is wide."""
+FRESH_SECONDS = 10.0
+"""A process's rate counts for this long after its last report."""
+RATE_WINDOW_SECONDS = 300.0
+"""What the time still to go is estimated from."""
+
+
+class Accuracy(NamedTuple):
+    """Accuracy of one policy version on the held-out questions."""
+
+    policy_version: int
+    tokens: float
+    accuracy: float
+
+
+class Report(NamedTuple):
+    """The latest word of one process."""
+
+    time: float
+    values: Mapping[str, float]
+
+
+class Step(NamedTuple):
+    """A training step as the curves show it."""
+
+    step: int
+    time: float
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Dashboard:
+    """Everything the metrics of a run said so far that is worth a look."""
+
+    run: str
+    batch_groups: int
+    max_tokens: int | None = None
+    max_versions: int | None = None
+    steps: tuple[Step, ...] = ()
+    """The last training steps, oldest first; a step repeated after a resume replaces what it undid."""
+    accuracies: tuple[Accuracy, ...] = ()
+    """Held-out evaluations by policy version: the first and the last ones."""
+    reports: Mapping[tuple[str, str], Report] = field(default_factory=dict)
+    """Latest report of every process of every other component, by component and instance."""
+
+    @property
+    def latest(self) -> Mapping[str, float]:
+        """The newest value of everything the trainer reports."""
+        merged: dict[str, float] = {}
+        for step in self.steps:
+            merged |= step.values
+        return merged
+
+    def curve(self, name: str) -> list[float]:
+        """One trainer value over the kept steps, where it was measured."""
+        return [step.values[name] for step in self.steps if name in step.values]
+
+    def total(self, component: str, name: str) -> float:
+        """A running total over all processes that the component has had."""
+        return sum(r.values.get(name, 0.0) for (of, _), r in self.reports.items() if of == component)
+
+    def rate(self, component: str, name: str, now: float) -> float:
+        """A rate summed over the component's processes that reported lately."""
+        fresh = (r for (of, _), r in self.reports.items() if of == component and now - r.time < FRESH_SECONDS)
+        return sum(report.values.get(name, 0.0) for report in fresh)
+
+    def progress(self) -> float | None:
+        """The share of the run that is done, in [0, 1]; None when nothing limits it but its questions."""
+        shares = []
+        if self.max_tokens:
+            shares.append(self.latest.get("generated_tokens", 0.0) / self.max_tokens)
+        if self.max_versions:
+            shares.append(self.latest.get("step", 0.0) / self.max_versions)
+        return min(1.0, max(shares)) if shares else None
+
+    def seconds_left(self) -> float | None:
+        """An estimate from the last minutes of training; None while there is nothing to judge by."""
+        fractions = [(step.time, replace(self, steps=(step,)).progress()) for step in self.steps]
+        recent = [f for f in fractions if self.steps[-1].time - f[0] <= RATE_WINDOW_SECONDS]
+        if len(recent) < 2:
+            return None
+        (began, first), (ended, last) = recent[0], recent[-1]
+        if first is None or last is None or last <= first:
+            return None
+        return (1.0 - last) * (ended - began) / (last - first)
+
+
+def begin(run: RunConfig) -> Dashboard:
+    """The dashboard before the first metric."""
+    return Dashboard(
+        run=run.name,
+        batch_groups=run.batch_groups,
+        max_tokens=run.max_tokens,
+        max_versions=run.max_versions,
+    )
+
+
+def observe(state: Dashboard, metric: schemas.Metric) -> Dashboard:
+    """The dashboard after one more metric. Metrics of one process arrive in order."""
+    if metric.component == "trainer" and "step" in metric.values:
+        return replace(state, steps=_with_step(state.steps, metric))
+    if metric.component == "evaluator" and metric.policy_version is not None:
+        return replace(state, accuracies=_with_accuracy(state.accuracies, metric))
+    reports = dict(state.reports)
+    reports[metric.component, metric.instance] = Report(metric.time, metric.values)
+    return replace(state, reports=reports)
+
+
+def _with_step(steps: tuple[Step, ...], metric: schemas.Metric) -> tuple[Step, ...]:
+    step = Step(int(metric.values["step"]), metric.time, metric.values)
+    kept = tuple(s for s in steps if s.step < step.step)
+    return (*kept, step)[-KEPT_POINTS:]
+
+
+def _with_accuracy(known: tuple[Accuracy, ...], metric: schemas.Metric) -> tuple[Accuracy, ...]:
+    version, accuracy = metric.policy_version, metric.values.get("heldout_accuracy")
+    if version is None or accuracy is None:
+        return known
+    measured = Accuracy(version, metric.values.get("generated_tokens", 0.0), accuracy)
+    ordered = sorted([a for a in known if a.policy_version != version] + [measured])
+    return tuple(ordered[:1] + ordered[1:][-KEPT_POINTS:])

@@ -1,0 +1,77 @@
+"""What `mentor-stream up` says at the end."""
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from mentor_stream.config import Config
+from mentor_stream.supervisor.results import Summary
+
+
+def finished(summary: Summary, config: Config) -> RenderableType:
+    """Before and after, and where everything is."""
+    directory = config.run.directory
+    files = Table.grid(padding=(0, 2))
+    for name, what in (
+        ("model", "the trained model, for transformers"),
+        ("curves.png", "the curves"),
+        ("metrics.jsonl", "every metric"),
+        ("summary.json", "these numbers"),
+    ):
+        files.add_row(Text(f"{directory / name}", style="cyan"), Text(what, style="dim"))
+    return Group(Text(), _before_and_after(summary), Text(), files)
+
+
+def finished_before(summary: Summary, config: Config) -> RenderableType:
+    """The same for a run that was over already, and how to start another."""
+    again = (
+        f"Run {summary.run} is finished; nothing was started. To train again, set run.name and run.directory "
+        f"to others, or remove {config.run.directory}."
+    )
+    return Group(Text(again), finished(summary, config))
+
+
+def stopped(config: Config) -> Text:
+    """How to go on."""
+    return Text(f"Stopped. Nothing is lost: `mentor-stream up {config.path}` goes on from here.")
+
+
+def error(text: str) -> Text:
+    """What went wrong."""
+    return Text(f"mentor-stream: {text}", style="red")
+
+
+def _before_and_after(summary: Summary) -> Table:
+    table = Table.grid(padding=(0, 3))
+    accuracy = Text.assemble(
+        (_accuracy(summary.accuracy_before), "bold"),
+        "  →  ",
+        (_accuracy(summary.accuracy_after), "bold green"),
+    )
+    if summary.evaluated_version is not None:
+        accuracy.append(f"   version 0 and {summary.evaluated_version}", style="dim")
+    if summary.heldout_questions:
+        accuracy.append(f", {summary.heldout_questions} questions, no hints", style="dim")
+    table.add_row(Text("held-out accuracy", style="dim"), accuracy)
+    for label, value in (
+        ("policy version", f"{summary.policy_version:,}"),
+        ("generated tokens", f"{summary.tokens:,}"),
+        (
+            "groups",
+            f"{summary.groups:,}, {summary.collapsed:,} plain ones collapsed, {summary.stale:,} too stale",
+        ),
+        ("lessons tried", _lessons(summary)),
+        ("minutes", f"{summary.minutes:.1f}"),
+    ):
+        table.add_row(Text(label, style="dim"), Text(value))
+    return table
+
+
+def _lessons(summary: Summary) -> str:
+    if summary.rescue_rate is None:
+        return "none"
+    return f"{summary.guided:,}, {summary.rescue_rate:.0%} rescued the question"
+
+
+def _accuracy(value: float | None) -> str:
+    return "not measured" if value is None else f"{value:.3f}"

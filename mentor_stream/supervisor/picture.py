@@ -1,0 +1,226 @@
+"""What the board looks like: a picture for terminals and a line for logs."""
+
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from mentor_stream.supervisor.board import Board, Note
+from mentor_stream.supervisor.child import Child, State
+from mentor_stream.supervisor.dashboard import Dashboard
+from mentor_stream.supervisor.drain import Queues
+
+BARS = "▁▂▃▄▅▆▇█"
+SHOWN_NOTES = 4
+SPARK_WIDTH = 30
+WIDE = 120
+MISSING = "–"  # noqa: RUF001
+
+COLOURS = {
+    State.WAITING: "dim",
+    State.RUNNING: "green",
+    State.BACKING_OFF: "yellow",
+    State.STOPPING: "yellow",
+    State.STOPPED: "dim",
+    State.FINISHED: "cyan",
+    State.FAILED: "bold red",
+}
+
+
+class Row(NamedTuple):
+    """One line of a table: what, its present value, and how it went."""
+
+    label: str
+    value: str
+    curve: str = ""
+
+
+def line(state: Dashboard, queues: Queues | None, now: float) -> Text:
+    """The state in one line, for logs and pipes."""
+    rows = [Row("step", _number(state.latest.get("step"), ",.0f")), *_outcome_rows(state, arrow="->")]
+    rows += [*_queue_rows(state, queues), Row("tokens/s", _rate(state, now)), *_token_rows(state)]
+    return Text(f"{_clock(now)} " + "  ".join(f"{row.label} {row.value}" for row in rows))
+
+
+def picture(board: Board, now: float, width: int) -> RenderableType:
+    """The whole dashboard: 24 rows on a terminal at least `WIDE` columns wide, more on a narrow one."""
+    state = board.dashboard
+    parts: list[RenderableType] = [
+        _progress(state),
+        Text(),
+        _table("learning", _outcome_rows(state)),
+        Text(),
+        _details(board, now, width),
+    ]
+    if board.notes:
+        parts += [Text(), *map(note_line, list(board.notes)[-SHOWN_NOTES:])]
+    title = Text.assemble((" Mentor Stream ", "bold cyan"), ("· ", "dim"), (f"{state.run} ", "bold"))
+    return Panel(
+        Group(*parts),
+        title=title,
+        title_align="left",
+        subtitle=Text(f" {_duration(now - board.started)} · Ctrl-C stops, nothing is lost ", style="dim"),
+        subtitle_align="right",
+        border_style="cyan",
+        padding=(0, 2),
+    )
+
+
+def _details(board: Board, now: float, width: int) -> RenderableType:
+    training = _table("training", _training_rows(board.dashboard))
+    stream, components = _table("stream", _stream_rows(board, now)), _components(board.children)
+    grid = Table.grid(padding=(0, 4))
+    if width >= WIDE:
+        grid.add_row(training, stream, components)
+    else:
+        grid.add_row(training, Group(stream, Text(), components))
+    return grid
+
+
+def _progress(state: Dashboard) -> RenderableType:
+    grid = Table.grid(expand=True, padding=(0, 2))
+    share, left = state.progress(), state.seconds_left()
+    grid.add_column(ratio=1)
+    grid.add_column(no_wrap=True)
+    bar = ProgressBar(total=1.0, completed=share or 0.0, complete_style="cyan", finished_style="green")
+    ending = "until its questions are over" if share is None else f"{share:.0%}"
+    if share is not None and left is not None and share < 1:
+        ending += f", about {_duration(left)} to go"
+    amount = ", ".join(f"{row.value} {row.label}" for row in _token_rows(state))
+    grid.add_row(bar, Text.assemble((amount, "bold"), (f"  {ending}", "dim")))
+    return grid
+
+
+def _token_rows(state: Dashboard) -> list[Row]:
+    tokens, steps = state.latest.get("generated_tokens", 0.0), state.latest.get("step", 0.0)
+    rows = [Row("tokens", f"{tokens:,.0f}" + (f" of {state.max_tokens:,}" if state.max_tokens else ""))]
+    if state.max_versions:
+        rows.append(Row("versions", f"{steps:,.0f} of {state.max_versions:,}"))
+    return rows
+
+
+def _outcome_rows(state: Dashboard, arrow: str = "→") -> list[Row]:
+    fractions = [
+        Row(label, _number(state.latest.get(name), ".2f"), sparkline(state.curve(name)))
+        for label, name in (
+            ("reward", "reward"),
+            ("zero-reward groups", "zero_reward_fraction"),
+            ("rescue rate", "rescue_rate"),
+        )
+    ]
+    return [_accuracy_row(state, arrow), *fractions]
+
+
+def _accuracy_row(state: Dashboard, arrow: str) -> Row:
+    known = state.accuracies
+    if not known:
+        return Row("held-out accuracy", MISSING)
+    first, last = known[0], known[-1]
+    value = f"{first.accuracy:.3f}"
+    if last != first:
+        value += f" {arrow} {last.accuracy:.3f} (v{last.policy_version})"
+    return Row("held-out accuracy", value, sparkline([a.accuracy for a in known]))
+
+
+def _training_rows(state: Dashboard) -> list[Row]:
+    value = state.latest.get
+    staleness = (
+        f"{_number(value('staleness_mean'), '.1f')} mean, {_number(value('staleness_max'), '.0f')} max"
+    )
+    seconds = f"{_number(value('step_seconds'), '.2f')} s + {_number(value('wait_seconds'), '.2f')} s wait"
+    return [
+        Row("step", _number(value("step"), ",.0f")),
+        Row("loss", _number(value("loss"), "+.4f")),
+        Row("grad norm", _number(value("grad_norm"), ".3f")),
+        Row("mean ratio", _number(value("ratio_mean"), ".4f")),
+        Row("clipped", _number(value("clip_fraction"), ".1%")),
+        Row("staleness", staleness),
+        Row("step time", seconds),
+        Row("too stale", f"{_number(value('stale_groups'), ',.0f')} groups"),
+    ]
+
+
+def _stream_rows(board: Board, now: float) -> list[Row]:
+    state = board.dashboard
+    lessons = (
+        f"{state.total('mentor', 'hints'):,.0f} hints, {state.total('mentor', 'fallbacks'):,.0f} fallbacks"
+    )
+    return [
+        *_queue_rows(state, board.queues),
+        Row("sampled", f"{_rate(state, now)} tokens/s"),
+        Row("lessons", lessons),
+    ]
+
+
+def _queue_rows(state: Dashboard, queues: Queues | None) -> list[Row]:
+    pending = _number(state.latest.get("pending_groups"), ",.0f")
+    rollout = f"{queues.queries + queues.guided} ({queues.guided} guided)" if queues else MISSING
+    return [
+        Row("for rollout", rollout),
+        Row("for mentor", f"{queues.collapsed}" if queues else MISSING),
+        Row("for trainer", f"{pending} of {state.batch_groups}"),
+    ]
+
+
+def _components(children: Sequence[Child]) -> Table:
+    table = _grid("components", 4)
+    for child in children:
+        process = f"{child.process.pid}" if child.process else ""
+        state = Text(f"● {child.state.value}", style=COLOURS[child.state])
+        died = Text(f"died {len(child.deaths)}x" if child.deaths else "", style="yellow")
+        table.add_row(child.name, state, Text(process, style="dim"), died)
+    return table
+
+
+def _table(title: str, rows: Sequence[Row]) -> Table:
+    curved = any(row.curve for row in rows)
+    table = _grid(title, 3 if curved else 2)
+    for row in rows:
+        cells = [Text(row.label, style="dim"), Text(row.value, style="bold"), Text(row.curve, style="cyan")]
+        table.add_row(*cells[: 3 if curved else 2])
+    return table
+
+
+def _grid(title: str, columns: int) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.title, table.title_style, table.title_justify = title, "bold cyan", "left"
+    for _ in range(columns):
+        table.add_column(no_wrap=True)
+    return table
+
+
+def note_line(note: Note) -> Text:
+    """A note with its time."""
+    return Text.assemble((f"{_clock(note.time)} ", "dim"), (note.text, "yellow"))
+
+
+def sparkline(values: Sequence[float], width: int = SPARK_WIDTH) -> str:
+    """Fractions in [0, 1] as bars, the mean of each stretch when there are more than `width`."""
+    if len(values) > width:
+        cuts = [len(values) * i // width for i in range(width + 1)]
+        values = [sum(values[a:b]) / (b - a) for a, b in pairwise(cuts)]
+    return "".join(BARS[round(min(1.0, max(0.0, value)) * (len(BARS) - 1))] for value in values)
+
+
+def _rate(state: Dashboard, now: float) -> str:
+    return f"{state.rate('rollout', 'tokens_per_second', now):,.0f}"
+
+
+def _number(value: float | None, form: str) -> str:
+    return MISSING if value is None else format(value, form)
+
+
+def _clock(moment: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(moment))
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

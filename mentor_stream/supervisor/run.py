@@ -1,0 +1,167 @@
+"""The order of things in a run: components, the trainer's end, the last evaluation."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import anyio
+
+import schemas
+from mentor_stream.config import Config
+from mentor_stream.process import PARENT_PIPE
+from mentor_stream.stream import connect
+from mentor_stream.supervisor.board import Board
+from mentor_stream.supervisor.child import Child, GaveUp, State
+from mentor_stream.supervisor.config import SupervisorConfig
+from mentor_stream.supervisor.drain import drained
+from mentor_stream.supervisor.results import last_release
+from mentor_stream.supervisor.threads import thread_settings
+
+FINISH = signal.SIGUSR1
+"""Tells the trainer that no more groups will come: train on what is there, write the final checkpoint,
+publish the final release, exit 0."""
+LOOK_SECONDS = 0.2
+
+CommandLine = Callable[[str, Config], Sequence[str]]
+"""The command line that starts a component: feed, rollout, evaluate, mentor or train."""
+
+
+def component_command(command: str, config: Config) -> list[str]:
+    """One component of this installation, alone."""
+    return [sys.executable, "-m", "mentor_stream.cli", command, str(config.path)]
+
+
+@dataclass
+class Run:
+    """The components of one run and how far it is."""
+
+    config: Config
+    board: Board
+    feeder: Child
+    rollouts: Sequence[Child]
+    evaluator: Child
+    mentors: Sequence[Child]
+    trainer: Child
+    release: schemas.PolicyRelease | None = None
+    """The newest one known; the final one when the run is over."""
+    gave_up: list[GaveUp] = field(default_factory=list)
+
+    @property
+    def children(self) -> list[Child]:
+        """All components in the order of the flow."""
+        return [self.feeder, *self.rollouts, *self.mentors, self.trainer, self.evaluator]
+
+    async def to_the_end(self) -> None:
+        """Run the components until the final policy is evaluated. Cancelled, stop them all.
+
+        When a component dies too often, the others are stopped and `gave_up` says why.
+        """
+        try:
+            async with anyio.create_task_group() as evaluation:
+                evaluation.start_soon(self.evaluator.keep_alive, _always)
+                await self._train()
+                await self._final_evaluation()
+                evaluation.cancel_scope.cancel()
+        except* GaveUp as failures:
+            self.gave_up = _flat(failures)
+
+    def kill(self) -> None:
+        """End every process at once."""
+        for child in self.children:
+            child.kill()
+
+    async def _train(self) -> None:
+        """Everything but the evaluator, until the trainer has published the final release."""
+        if await self._is_over():
+            return
+        async with anyio.create_task_group() as workers:
+            workers.start_soon(self.feeder.keep_alive, _always)
+            for worker in self.rollouts:
+                workers.start_soon(worker.keep_alive, self._is_over)
+            for worker in self.mentors:
+                workers.start_soon(worker.keep_alive, _always)
+            workers.start_soon(self._finish_when_drained)
+            await self.trainer.keep_alive(self._is_over)
+            workers.cancel_scope.cancel()
+
+    async def _is_over(self) -> bool:
+        async with connect(self.config.run.broker, self.config.run.name, "supervisor") as stream:
+            self.release = await last_release(stream)
+        return self.release is not None and self.release.final
+
+    async def _finish_when_drained(self) -> None:
+        """Tell the trainer to finish once nothing more can come, again and again in case it is restarted."""
+        settle = self.config.of(SupervisorConfig).settle_seconds
+        while self.feeder.state is not State.FINISHED:
+            await anyio.sleep(LOOK_SECONDS)
+        earlier = self.board.queues
+        while True:
+            await anyio.sleep(settle + LOOK_SECONDS)
+            later = self.board.queues
+            mentored = any(mentor.state is not State.FINISHED for mentor in self.mentors)
+            if earlier and later and drained(earlier, later, settle_seconds=settle, mentored=mentored):
+                self.trainer.send(FINISH)
+            earlier = later
+
+    async def _final_evaluation(self) -> None:
+        assert self.release is not None
+        seconds = self.config.of(SupervisorConfig).final_evaluation_seconds
+        with anyio.move_on_after(seconds):
+            while not self._evaluated(self.release.policy_version):
+                await anyio.sleep(LOOK_SECONDS)
+            return
+        self.board.note(f"the final policy was not evaluated within {seconds:g} s: results come without it")
+
+    def _evaluated(self, version: int) -> bool:
+        known = {accuracy.policy_version for accuracy in self.board.dashboard.accuracies}
+        return version in known or self.evaluator.state is State.FINISHED
+
+
+def new_run(config: Config, board: Board, command_line: CommandLine, held: int) -> Run:
+    """The run with none of its components started; they will inherit the descriptor `held`."""
+    settings = config.of(SupervisorConfig)
+    logs = config.run.directory / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    busy = settings.rollout_workers + 1
+    threads = thread_settings(len(os.sched_getaffinity(0)), busy, os.environ)
+    environment = {**os.environ, **threads, PARENT_PIPE: "1", "PYTHONUNBUFFERED": "1"}
+
+    def child(name: str, command: str) -> Child:
+        return Child(
+            name=name,
+            command=command_line(command, config),
+            log=logs / f"{name}.log",
+            environment=environment,
+            inherited=held,
+            config=settings,
+            note=board.note,
+        )
+
+    run = Run(
+        config=config,
+        board=board,
+        feeder=child("feeder", "feed"),
+        rollouts=[child(name, "rollout") for name in _names("rollout", settings.rollout_workers)],
+        evaluator=child("evaluator", "evaluate"),
+        mentors=[child(name, "mentor") for name in _names("mentor", settings.mentor_workers)],
+        trainer=child("trainer", "train"),
+    )
+    board.children = run.children
+    return run
+
+
+def _names(component: str, count: int) -> list[str]:
+    return [component] if count == 1 else [f"{component}-{i + 1}" for i in range(count)]
+
+
+async def _always() -> bool:
+    return True
+
+
+def _flat(failures: ExceptionGroup[GaveUp]) -> list[GaveUp]:
+    found: list[GaveUp] = []
+    for failure in failures.exceptions:
+        found += _flat(failure) if isinstance(failure, ExceptionGroup) else [failure]
+    return found

@@ -1,0 +1,54 @@
+"""The board on a terminal: one live picture, or a plain line now and then."""
+
+import time
+
+import anyio
+from rich.console import Console
+from rich.live import Live
+
+from mentor_stream.supervisor.board import Board
+from mentor_stream.supervisor.config import SupervisorConfig
+from mentor_stream.supervisor.picture import line, note_line, picture
+
+REFRESH_SECONDS = 0.5
+
+
+async def show(board: Board, config: SupervisorConfig, console: Console) -> None:
+    """Show the board as configured until cancelled, and its last state then."""
+    mode = config.view
+    if mode == "auto":
+        mode = "live" if console.is_terminal else "plain"
+    if mode == "live":
+        await _show_live(board, console)
+    elif mode == "plain":
+        await _show_plain(board, config.view_seconds, console)
+
+
+async def _show_live(board: Board, console: Console) -> None:
+    with Live(console=console, auto_refresh=False, transient=False) as live:
+        try:
+            while True:
+                live.update(picture(board, time.time(), console.width), refresh=True)
+                await anyio.sleep(REFRESH_SECONDS)
+        finally:
+            live.update(picture(board, time.time(), console.width), refresh=True)
+
+
+async def _show_plain(board: Board, seconds: float, console: Console) -> None:
+    printed, next_line = 0, time.monotonic() + seconds
+    try:
+        while True:
+            printed = _print_notes(board, printed, console)
+            if time.monotonic() >= next_line:
+                console.print(line(board.dashboard, board.queues, time.time()), soft_wrap=True)
+                next_line = time.monotonic() + seconds
+            await anyio.sleep(REFRESH_SECONDS)
+    finally:
+        _print_notes(board, printed, console)
+
+
+def _print_notes(board: Board, printed: int, console: Console) -> int:
+    for note in board.notes:
+        if note.number >= printed:
+            console.print(note_line(note), soft_wrap=True)
+    return board.noted

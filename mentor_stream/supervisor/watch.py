@@ -1,0 +1,111 @@
+"""One call of `mentor-stream up`, from taking the lock to telling how it went."""
+
+import signal
+from collections.abc import Callable
+
+import anyio
+from rich.console import Console
+
+from mentor_stream.config import Config
+from mentor_stream.stream import connect
+from mentor_stream.supervisor import board as boards
+from mentor_stream.supervisor import lock, messages, results, view
+from mentor_stream.supervisor.config import SupervisorConfig
+from mentor_stream.supervisor.results import Summary
+from mentor_stream.supervisor.run import FINISH, CommandLine, Run, component_command, new_run
+
+FAILED = 1
+
+
+def supervise(config: Config, command_line: CommandLine = component_command) -> int:
+    """See `mentor_stream.supervisor.up`. `command_line` says how a component is started."""
+    # Ignored signals stay ignored in a new process: a trainer that is told to finish while it still starts
+    # must not die of it. It is told again.
+    before = signal.signal(FINISH, signal.SIG_IGN)
+    try:
+        return anyio.run(_locked, config, command_line, Console(highlight=False), backend="trio")
+    finally:
+        signal.signal(FINISH, before)
+
+
+async def _locked(config: Config, command_line: CommandLine, console: Console) -> int:
+    try:
+        async with lock.hold(
+            config.run.directory, patience=config.of(SupervisorConfig).grace_seconds
+        ) as held:
+            return await _up(config, command_line, held, console)
+    except lock.RunBusy as busy:
+        console.print(messages.error(str(busy)), soft_wrap=True)
+        return FAILED
+
+
+async def _up(config: Config, command_line: CommandLine, held: int, console: Console) -> int:
+    summary = await _finished_before(config)
+    if summary is not None:
+        console.print(messages.finished_before(summary, config))
+        return 0
+    run = new_run(config, boards.new_board(config), command_line, held)
+    stopped_by = await _shown(run, console)
+    if run.gave_up:
+        for failure in run.gave_up:
+            console.print(messages.error(str(failure)), soft_wrap=True)
+        console.print(messages.stopped(config), soft_wrap=True)
+        return FAILED
+    if stopped_by is not None:
+        console.print(messages.stopped(config), soft_wrap=True)
+        return 128 + stopped_by
+    console.print(messages.finished(await _results(run), config))
+    return 0
+
+
+async def _finished_before(config: Config) -> Summary | None:
+    async with connect(config.run.broker, config.run.name, "supervisor") as stream:
+        release = await results.last_release(stream)
+    return results.read(config) if release is not None and release.final else None
+
+
+async def _results(run: Run) -> Summary:
+    assert run.release is not None
+    async with connect(run.config.run.broker, run.config.run.name, "supervisor") as stream:
+        return await results.write(stream, run.config, run.release)
+
+
+async def _shown(run: Run, console: Console) -> int | None:
+    """Run to the end under the view; the signal that stopped it, if one did."""
+    stopped_by = None
+    async with anyio.create_task_group() as around:
+        around.start_soon(view.show, run.board, run.config.of(SupervisorConfig), console)
+        around.start_soon(boards.follow, run.config, run.board)
+        stopped_by = await _until_stopped(run)
+        around.cancel_scope.cancel()
+    return stopped_by
+
+
+async def _until_stopped(run: Run) -> int | None:
+    """The first signal cancels the run, which stops every component; the next one kills them."""
+    received: list[int] = []
+    work = anyio.CancelScope()
+
+    def stop(signal_number: int) -> None:
+        if received:
+            run.kill()
+        else:
+            run.board.note("stopping every component; once more kills them")
+        received.append(signal_number)
+        work.cancel()
+
+    async with anyio.create_task_group() as tasks:
+        with work:
+            tasks.start_soon(_listen, stop)
+            await run.to_the_end()
+        tasks.cancel_scope.cancel()
+    return received[0] if work.cancelled_caught else None
+
+
+async def _listen(stop: Callable[[int], None]) -> None:
+    wanted = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # ignored under nohup
+        wanted.append(signal.SIGHUP)
+    with anyio.open_signal_receiver(*wanted) as signals:
+        async for number in signals:
+            stop(number)
