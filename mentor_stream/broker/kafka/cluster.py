@@ -1,0 +1,113 @@
+"""A Kafka cluster as the contract's Broker."""
+
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import anyio
+from kafka import KafkaAdminClient
+
+from mentor_stream.broker.base import (
+    Bounds,
+    Broker,
+    BrokerError,
+    Consumer,
+    Producer,
+    Reader,
+    TopicPartition,
+    TopicSpec,
+)
+from mentor_stream.broker.kafka.admin import Admin
+from mentor_stream.broker.kafka.client import opened, unavailable
+from mentor_stream.broker.kafka.consumer import consuming
+from mentor_stream.broker.kafka.producer import producing
+from mentor_stream.broker.kafka.reader import reading
+from mentor_stream.broker.kafka.settings import ConnectionSettings, parse
+
+
+class KafkaBroker:
+    """See base.py for the promises. Each producer, consumer and reader has a connection of its own."""
+
+    def __init__(self, settings: ConnectionSettings, admin: Admin) -> None:
+        self._settings, self._admin = settings, admin
+
+    def producer(self, *, max_inflight_bytes: int = 64 * 2**20) -> AbstractAsyncContextManager[Producer]:
+        """A producer for the block."""
+        return producing(self._settings, self._admin, max_inflight_bytes)
+
+    @asynccontextmanager
+    async def consumer(
+        self, topics: Sequence[str], *, group: str, prefetch: int = 64
+    ) -> AsyncIterator[Consumer]:
+        """A member of the group for the block. Raises UnknownTopic."""
+        for topic in topics:
+            await self._admin.bounds(topic)
+        async with consuming(self._settings, topics, group, prefetch) as consumer:
+            yield consumer
+
+    @asynccontextmanager
+    async def reader(
+        self, start: Mapping[TopicPartition, int], *, follow: bool = True, prefetch: int = 64
+    ) -> AsyncIterator[Reader]:
+        """A reader for the block. Raises UnknownTopic, BrokerError for a partition that is not there."""
+        bounds: dict[TopicPartition, Bounds] = {}
+        for topic in {place.topic for place in start}:
+            bounds |= await self._admin.bounds(topic)
+        for place in start.keys() - bounds.keys():
+            raise BrokerError(f"topic {place.topic} has no partition {place.partition}")
+        async with reading(self._settings, start, bounds, follow=follow, prefetch=prefetch) as reader:
+            yield reader
+
+    async def create_topics(self, specs: Sequence[TopicSpec]) -> None:
+        """Create those that do not exist yet."""
+        await self._admin.create_topics(specs)
+
+    async def topics(self) -> Mapping[str, int]:
+        """All topics and their partition counts."""
+        return await self._admin.topics()
+
+    async def bounds(self, topic: str) -> Mapping[TopicPartition, Bounds]:
+        """The kept range of every partition."""
+        return await self._admin.bounds(topic)
+
+    async def offsets_at(self, topic: str, timestamp: float) -> Mapping[TopicPartition, int]:
+        """Per partition the first offset at or after the time."""
+        return await self._admin.offsets_at(topic, timestamp)
+
+    async def lag(self, topic: str, group: str) -> int:
+        """Messages the group has not committed."""
+        return await self._admin.lag(topic, group)
+
+
+@asynccontextmanager
+async def connect(url: str) -> AsyncIterator[Broker]:
+    """The cluster behind a kafka:// URL (settings.py). Raises BrokerUnavailable after connect_timeout."""
+    settings = parse(url)
+    _quiet()
+    await _reach(settings)
+    async with opened(KafkaAdminClient, KafkaAdminClient.close, settings) as client:
+        yield KafkaBroker(settings, Admin(client))
+
+
+async def _reach(settings: ConnectionSettings) -> None:
+    """Wait until a server listens; kafka-python's own wait can neither be cancelled nor say what is wrong."""
+    reason = "no answer"
+    with anyio.move_on_after(settings.connect_timeout):
+        while True:
+            for host, port in settings.addresses():
+                try:
+                    stream = await anyio.connect_tcp(host, port)
+                except OSError as error:
+                    reason = f"{host}:{port}: {error.__cause__ or error}"
+                else:
+                    await stream.aclose()
+                    return
+            await anyio.sleep(0.2)
+    raise unavailable(settings, f"{reason} within {settings.connect_timeout:g} s")
+
+
+def _quiet() -> None:
+    """kafka-python narrates every connection; unless someone asked for that, its warnings are enough."""
+    logger = logging.getLogger("kafka")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.WARNING)

@@ -1,0 +1,198 @@
+"""Durable appends: every message waits for its own acknowledgement, and the bytes under way are bounded."""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+from kafka import KafkaProducer as RawProducer
+from kafka import errors
+
+from mentor_stream.broker.base import BrokerError, MessageTooLarge, Receipt
+from mentor_stream.broker.kafka.admin import FRAMING_BYTES, Admin
+from mentor_stream.broker.kafka.client import CLOSE_SECONDS, Client, beside, explained, opened
+from mentor_stream.broker.kafka.settings import ConnectionSettings
+
+log = logging.getLogger(__name__)
+
+MAX_REQUEST_BYTES = 64 * 2**20
+"""The largest request we make: above any topic limit of ours, below the 100 MB that brokers accept."""
+BATCH_BYTES = 2**18
+"""Small messages of one partition travel together up to this size."""
+
+
+class ByteBudget:
+    """Bytes that may be under way. Who comes first goes first; a message above the bound goes alone."""
+
+    def __init__(self, bound: int) -> None:
+        self.bound = bound
+        self.used = 0
+        self._first_in_line = anyio.Lock()
+        self._freed = anyio.Event()
+
+    async def take(self, size: int) -> None:
+        """Wait until `size` more bytes fit."""
+        async with self._first_in_line:
+            while self.used and self.used + size > self.bound:
+                self._freed = anyio.Event()
+                await self._freed.wait()
+            self.used += size
+
+    def give(self, size: int) -> None:
+        """Those bytes have arrived, or never will."""
+        self.used -= size
+        self._freed.set()
+
+
+@dataclass(slots=True, eq=False)
+class _Parcel:
+    """A message on its way, and how it ended."""
+
+    topic: str
+    key: bytes
+    value: bytes
+    headers: list[tuple[str, bytes]]
+    size: int
+    settled: anyio.Event = field(default_factory=anyio.Event)
+    receipt: Receipt | None = None
+    error: BrokerError | None = None
+    abandoned: bool = False
+
+
+class KafkaProducer:
+    """The contract's Producer. Its owner task is the only one to call the client."""
+
+    def __init__(self, client: Client[RawProducer], admin: Admin, budget: ByteBudget) -> None:
+        self._client, self._admin, self._budget = client, admin, budget
+        self._queue: list[_Parcel] = []
+        self._queued = anyio.Event()
+        self._under_way = 0
+        self._idle = anyio.Event()
+        self._on_loop = _loop_entrance()
+
+    async def send(
+        self, topic: str, key: bytes, value: bytes, headers: Sequence[tuple[str, bytes]] = ()
+    ) -> Receipt:
+        """Append one message durably; see base.py."""
+        size = len(key) + len(value) + sum(len(name) + len(text) for name, text in headers)
+        limit = min(await self._admin.message_limit(topic), MAX_REQUEST_BYTES - FRAMING_BYTES)
+        if len(value) > limit:
+            raise MessageTooLarge(_too_large(topic, len(value), limit))
+        await self._budget.take(size)
+        parcel = _Parcel(topic, key, value, list(headers), size)
+        self._queue.append(parcel)
+        self._under_way += 1
+        self._queued.set()
+        try:
+            await parcel.settled.wait()
+        except anyio.get_cancelled_exc_class():
+            parcel.abandoned = True
+            raise
+        if parcel.receipt is None:
+            assert parcel.error is not None
+            raise parcel.error
+        return parcel.receipt
+
+    async def run(self) -> None:
+        """The owner task: hands what is queued to the client, all of it at once."""
+        while True:
+            await self._queued.wait()
+            self._queued = anyio.Event()
+            parcels, self._queue = self._queue, []
+            await self._client.call(self._append, parcels)
+
+    async def drained(self) -> None:
+        """Wait until nothing is under way."""
+        while self._under_way:
+            self._idle = anyio.Event()
+            await self._idle.wait()
+
+    @property
+    def under_way(self) -> int:
+        """Messages neither acknowledged nor given up."""
+        return self._under_way
+
+    def _append(self, raw: RawProducer, parcels: Sequence[_Parcel]) -> None:
+        for parcel in parcels:
+            try:
+                future = raw.send(parcel.topic, parcel.value, key=parcel.key, headers=parcel.headers)
+            except errors.KafkaError as error:
+                self._on_loop(partial(self._failed, parcel, error))
+                continue
+            # these run in the client's network thread: nothing there may wait for the event loop
+            future.add_callback(lambda sent, p=parcel: self._on_loop(partial(self._acknowledged, p, sent)))
+            future.add_errback(lambda error, p=parcel: self._on_loop(partial(self._failed, p, error)))
+
+    def _acknowledged(self, parcel: _Parcel, sent: Any) -> None:
+        parcel.receipt = Receipt(sent.topic, sent.partition, sent.offset)
+        self._settle(parcel)
+
+    def _failed(self, parcel: _Parcel, error: errors.KafkaError) -> None:
+        parcel.error = explained(error, self._client.settings)
+        if parcel.abandoned:
+            log.warning("a message for %s whose sender had left is lost: %s", parcel.topic, parcel.error)
+        self._settle(parcel)
+
+    def _settle(self, parcel: _Parcel) -> None:
+        self._budget.give(parcel.size)
+        self._under_way -= 1
+        parcel.settled.set()
+        if not self._under_way:
+            self._idle.set()
+
+
+@asynccontextmanager
+async def producing(
+    settings: ConnectionSettings, admin: Admin, max_inflight_bytes: int
+) -> AsyncIterator[KafkaProducer]:
+    """A producer for the block. Leaving waits for what is under way; if cancelled, CLOSE_SECONDS at most."""
+    async with opened(RawProducer, _close, settings, **_options(settings)) as client:
+        producer = KafkaProducer(client, admin, ByteBudget(max_inflight_bytes))
+        async with beside(producer.run):
+            try:
+                yield producer
+                await producer.drained()
+            finally:
+                with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+                    await producer.drained()
+                if producer.under_way:
+                    log.warning("%d messages were not acknowledged before the end", producer.under_way)
+
+
+def _options(settings: ConnectionSettings) -> dict[str, Any]:
+    send_ms = round(settings.send_timeout * 1000)
+    return {
+        "acks": "all",
+        "enable_idempotence": True,
+        "max_request_size": MAX_REQUEST_BYTES,
+        "batch_size": BATCH_BYTES,
+        "max_block_ms": send_ms,
+        "delivery_timeout_ms": send_ms,
+        "request_timeout_ms": min(10_000, send_ms),
+        "metrics_enabled": False,
+    }
+
+
+def _close(raw: RawProducer) -> None:
+    try:
+        raw.close(timeout=CLOSE_SECONDS)
+    except errors.KafkaTimeoutError:
+        # close() gives up when its flush does and leaves the thread running for ever
+        raw._sender.force_close()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _loop_entrance() -> Callable[[Callable[[], None]], None]:
+    """How another thread hands a call to this event loop without waiting for it."""
+    token: Any = anyio.lowlevel.current_token().native_token
+    return getattr(token, "run_sync_soon", None) or token.call_soon_threadsafe
+
+
+def _too_large(topic: str, size: int, limit: int) -> str:
+    return (
+        f"topic {topic}: a message of {size} bytes, {limit} allowed; raise the topic's max.message.bytes "
+        f"(TopicSpec.max_message_bytes; no message may exceed {MAX_REQUEST_BYTES} bytes), or send less"
+    )
