@@ -1,0 +1,171 @@
+"""What a hint must not say: the reference or what equals it, unless the question says it too. No I/O.
+
+Numbers are compared here, exactly. Other formulas are left to `find_equal`: a computer algebra system in a
+process that can be killed (guard.py).
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from consumers.leak.expressions import expressions
+from consumers.leak.numerals import Key, Numeral, numerals
+from consumers.leak.spelling import plain
+
+FindEqual = Callable[[str, Sequence[str]], Awaitable[str | None]]
+"""The first of the expressions that has the reference's value, or None."""
+
+MAX_CHARACTERS = 8000
+MAX_EXPRESSIONS = 64
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A reference as the guard compares with it."""
+
+    text: str
+    """In plain spelling."""
+    parts: tuple[frozenset[Fraction], ...]
+    """The values of each number when the reference is nothing but numbers, with their names or units."""
+
+
+async def find_leak(hint: str, question: str, reference: str, find_equal: FindEqual) -> str | None:
+    """What in the hint gives the reference away in any equivalent spelling, or None.
+
+    A number or formula that the question states is no leak, unless the hint calls it the answer. A hint too
+    long or too intricate to be searched counts as one.
+    """
+    if len(hint) > MAX_CHARACTERS:
+        return f"a hint of {len(hint)} characters cannot be searched for the answer"
+    said, asked, wanted = plain(hint), plain(question), read(reference)
+    suspects = _suspects(said, asked)
+    if stated := _stated(wanted, suspects, _given(asked)):
+        return _leaks(stated)
+    if not wanted.parts and _spelled(wanted.text, said, asked):
+        return _leaks(wanted.text)
+    formulas = [e for e in expressions(said) if _squeezed(e) not in _squeezed(asked)]
+    if not wanted.parts:
+        formulas += [numeral.text for numeral in suspects]
+    formulas = [e for e in dict.fromkeys(formulas) if _comparable(e, wanted)]
+    if len(formulas) > MAX_EXPRESSIONS:
+        return f"a hint with {len(formulas)} formulas cannot be searched for the answer"
+    found = await find_equal(reference, formulas) if formulas else None
+    return _leaks(found) if found else None
+
+
+def find_text(hint: str, question: str, reference: str) -> str | None:
+    """The reference as it is written, standing as a whole in the hint and not in the question."""
+    wanted = read(reference).text
+    return _leaks(wanted) if _spelled(wanted, plain(hint), plain(question)) else None
+
+
+def read(reference: str) -> Reference:
+    """The reference in plain spelling: what is behind `####` or in a box where a dataset has such a thing."""
+    text = reference.rpartition("####")[2]
+    box = re.fullmatch(r"\s*\$*\\boxed\s?\{(.*)\}\$*\s*", text, re.DOTALL)
+    text = re.sub(r",(?!\d{3}(?!\d))\s*", ", ", plain(box[1] if box else text))
+    text = text.strip().strip("$").strip().rstrip(".").strip()
+    return Reference(text, _parts(text))
+
+
+_NOT_UNIT = r"(?!pi\b|sqrt|sin|cos|tan|log|ln|exp)"
+_UNIT_WORD = rf"{_NOT_UNIT}[a-z]{{2,20}}"
+_UNIT = rf"(?:\s*(?:\^\s*\{{?\s*\\circ\s*\}}?|°|[€£$]|{_UNIT_WORD}(?:\s{_UNIT_WORD}){{0,3}}|[mgslh]\b))?"
+_NAME = r"(?:[a-z]\w?\s?=\s?)?"
+_ONE = rf"[$€£]?\s?{_NAME}-?\s?[$€£]?#{_UNIT}"
+_ONLY_NUMBERS = re.compile(
+    rf"[(\[{{]?\s?{_ONE}(?:(?:\s?[,;]\s?|\s)(?:(?:and|or)\s)?{_ONE}){{0,20}}\s?[)\]}}]?"
+)
+
+
+def _parts(text: str) -> tuple[frozenset[Fraction], ...]:
+    first: dict[int, Numeral] = {}
+    for numeral in numerals(text):
+        first.setdefault(numeral.start, numeral)
+    shape = text
+    for start in sorted(first, reverse=True):
+        shape = shape[:start] + "#" + shape[start + len(first[start].text) :]
+    return tuple(n.values for n in first.values()) if _ONLY_NUMBERS.fullmatch(shape) else ()
+
+
+_ANNOUNCEMENT = re.compile(
+    r"(?:\\(?:boxed|fbox)\s?\{|####"
+    r"|\b(?:answer|result|solution)\b[^.\n=:]{0,30}?(?:\bis\b|\bbe\b|\bequals\b|=|:)"
+    r"(?:\s*(?:exactly|just|simply|definitely|actually|clearly|therefore|equal to|option|choice))?)"
+    r"[\s$(\\\[{*\"']*(?:boxed\s?\{)?-?\s?"
+)
+
+
+def _suspects(said: str, asked: str) -> list[Numeral]:
+    """The numbers of a hint that its question does not state, and those that the hint calls the answer."""
+    given = _given(asked)
+    announced = {match.end() for match in _ANNOUNCEMENT.finditer(said)}
+    return [n for n in numerals(said) if n.key not in given or n.start in announced]
+
+
+def _given(asked: str) -> set[Key]:
+    """Every number that stands in the question, whatever its sign, those in names and fractions too."""
+    keys: set[Key] = set()
+    for numeral in numerals(asked):
+        kind, amounts = numeral.key
+        keys |= {numeral.key, (kind, (-amounts[0], *amounts[1:]))}
+        keys |= {("number", (sign * amount,)) for amount in amounts for sign in (1, -1) if kind != "mixed"}
+    runs = re.findall(r"(?<![\d.,])\d{1,40}(?![\d.,]\d|\d)", asked)
+    return keys | {("number", (Fraction(run),)) for run in runs}
+
+
+def _stated(wanted: Reference, suspects: Iterable[Numeral], given: set[Key]) -> str | None:
+    """The first number that completes the reference: of several parts each must be said, or asked."""
+    hits = [next((n for n in suspects if _same(n, part)), None) for part in wanted.parts]
+    known = [any(("number", (value,)) in given for value in part) for part in wanted.parts]
+    if not any(hits) or not all(hit or old for hit, old in zip(hits, known, strict=True)):
+        return None
+    return next(hit.text for hit in hits if hit)
+
+
+def _same(numeral: Numeral, values: frozenset[Fraction]) -> bool:
+    """Whether a number equals one of the values, or is one of them rounded to its two or more decimals."""
+    if numeral.values & values:
+        return True
+    if numeral.places < 2:
+        return False
+    error = Fraction(1, 2 * 10**numeral.places)
+    return any(abs(one - other) <= error for one in numeral.values for other in values)
+
+
+_SAYS_LITTLE = {"yes", "no", "true", "false", "none", "not", "all", "some", "one"}
+
+
+def _spelled(wanted: str, said: str, asked: str) -> bool:
+    """Whether a reference stands in the hint as a whole and not in the question, or is called the answer.
+
+    Single letters and the commonest words must be called the answer, or stand in brackets or quotes.
+    """
+    letter = re.fullmatch(r"\(([a-z])\)", wanted)
+    tokens = re.findall(r"\\?[a-z]+|\d+(?:\.\d+)?|\S", letter[1] if letter else wanted)
+    if not tokens:
+        return False
+    whole = r"(?<![\w\\])(?<!\d\.)" + r"\s*".join(map(re.escape, tokens)) + r"(?!\w|\.\d)"
+    if re.search(_ANNOUNCEMENT.pattern + whole, said):
+        return True
+    if len(tokens) == 1 and (len(tokens[0]) == 1 or tokens[0] in _SAYS_LITTLE):
+        whole = rf"(?<=[(\"'$*]){whole}(?=[)\"'$*])"
+    return bool(re.search(whole, said)) and not re.search(whole, asked)
+
+
+_WORDS = re.compile(r"\\(?:frac|sqrt|pi|cdot|times|circ|infty|binom)(?![a-z])|sqrt|pi|sin|cos|tan|log|ln|exp")
+_VARIABLE = re.compile(r"[a-z]")
+
+
+def _comparable(expression: str, wanted: Reference) -> bool:
+    """Whether an expression can have the reference's value at all: with a variable in it, it is no number."""
+    return not wanted.parts or not _VARIABLE.search(_WORDS.sub(" ", expression))
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"\s", "", text)
+
+
+def _leaks(what: str) -> str:
+    return f"the hint gives the answer away: {what.strip()}"

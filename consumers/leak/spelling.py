@@ -1,0 +1,139 @@
+"""Texts in one spelling, to look for numbers in: plain characters, simple LaTeX, digits for words."""
+
+import re
+import unicodedata
+
+_UNITS = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+]  # fmt: skip
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9}
+_SMALL = {word: n for n, word in enumerate(_UNITS)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
+_PARTS = {
+    "half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7,
+    "eighth": 8, "ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12, "fifteenth": 15, "sixteenth": 16,
+    "twentieth": 20, "hundredth": 100, "thousandth": 1000,
+}  # fmt: skip
+
+
+def plain(text: str) -> str:
+    """The text in lower case, with plain characters, LaTeX without ornament and numbers in digits."""
+    return words_to_digits(plain_latex(plain_characters(text)).lower())
+
+
+def plain_characters(text: str) -> str:
+    """ASCII for every look-alike: full-width and foreign digits, superscripts, vulgar fractions, dashes."""
+    text = re.sub(r"(?<=\d)(?=[¼-¾⅐-⅞])", " ", text)  # 2½ is 2 1/2, not 21/2
+    text = re.sub(r"[⁰¹²³⁴-⁹⁻]+", lambda m: "^{" + unicodedata.normalize("NFKC", m[0]) + "}", text)
+    text = "".join(map(_plain_character, unicodedata.normalize("NFKC", text)))
+    return re.sub(r"[^\S\n]+", " ", text)
+
+
+_OPERATORS = {"\u2044": "/", "\u00f7": "/"} | dict.fromkeys("\u00d7\u00b7\u22c5\u2217", "*")
+"""Fraction slash, division sign; times, middle dot, dot operator, asterisk operator."""
+
+
+def _plain_character(character: str) -> str:
+    if character.isascii():
+        return character
+    if character.isdecimal():
+        return str(unicodedata.decimal(character))
+    if unicodedata.category(character) == "Cf":
+        return ""
+    if unicodedata.category(character) == "Pd" or character == "\u2212":
+        return "-"
+    return _OPERATORS.get(character, character)
+
+
+_LATEX = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"\\[dtc]frac", r"\\frac"),
+        (r"\\(?:left|right|displaystyle|bigg?[lr]?|Bigg?[lr]?)(?![A-Za-z])", ""),
+        (r"\\(?:text|mathrm|mathbf|textbf|mbox|operatorname)\s?\{([^{}]{0,200})\}", r" \1 "),
+        (r"(?<=\d)(?:\{,\}|\\[,;:! ]|~)(?=\d{3}(?!\d))", ""),
+        (r"\\[,;:! ]|~", " "),
+        (r"\\([%$])", r"\1"),
+        (r"\\frac\s?(\d)\s?(\d)", r"\\frac{\1}{\2}"),
+        (r"(?<=\d)\s?\\frac", r" \\frac"),
+        (r"\\frac\s?\{\s?(-?[\d.,]{1,40})\s?\}\s?\{\s?(-?[\d.,]{1,40})\s?\}", r"\1/\2"),
+        (r"\\(?:cdot|times)(?![A-Za-z])", "*"),
+        (r"\\div(?![A-Za-z])", "/"),
+        (r"(\\[A-Za-z]{1,20})(?=\d)", r"\1 "),
+    )
+)
+
+
+def plain_latex(text: str) -> str:
+    """The same formulas with fewer commands: fractions of numbers as a/b, no spacing, no text commands."""
+    for pattern, replacement in _LATEX:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+_digit = "|".join(_UNITS[1:10])
+_below_100 = rf"(?:(?:{'|'.join(_TENS)})(?:[- ](?:{_digit}))?|(?:{'|'.join(reversed(_UNITS))}))"
+_below_1000 = rf"(?:(?:(?:{_below_100}|an?)[- ]hundred(?:[- ](?:and[- ])?{_below_100})?)|{_below_100})"
+_scale = "|".join(_SCALES)
+_CARDINAL = re.compile(
+    rf"\b(?:(?:{_below_1000}|an?)[- ](?:{_scale}),?[- ](?:and[- ])?)*"
+    rf"(?:{_below_1000}(?:[- ](?:{_scale}))?|an?[- ](?:{_scale}))\b"
+)
+_STATES_ONE = re.compile(
+    r"(?:\b(?:is|be|equals?|equal to|gives?|get|minus|negative|plus|times|exactly|point|and)|[-=:+*/(])"
+    r"[^\w\n]{0,3}$"
+)
+_part = "|".join(sorted(_PARTS, key=len, reverse=True))
+_RULES = (
+    (re.compile(r"\bhalf a dozen\b"), lambda _: "6"),
+    (re.compile(r"\b(?:(\d+)|an?) dozen\b"), lambda m: str(12 * int(m[1] or 1))),
+    (re.compile(rf"\b(\d+(?:\.\d+)?) ({_scale})\b"), lambda m: _scaled(m[1], m[2])),
+    (re.compile(rf"\b(?:(\d+|one|an?)[- ])?({_part})(s)?\b"), lambda m: _fraction(m)),
+    (re.compile(r"\b(\d+|one) and (?:an? )?(\d+/\d+)"), lambda m: f"{m[1].replace('one', '1')} {m[2]}"),
+    (re.compile(r"\b(\d+) point (\d(?: \d)*)\b"), lambda m: f"{m[1]}.{m[2].replace(' ', '')}"),
+    (re.compile(r"\b(?:minus|negative) (?=[\d.])"), lambda _: " -"),
+    (re.compile(r" ?\bper ?cent\b"), lambda _: "%"),
+    (re.compile(r"(?<=[\d)]) (?:times|multiplied by) (?=[\d(])"), lambda _: "*"),
+    (re.compile(r"(?<=[\d)]) (?:divided by|over) (?=[\d(])"), lambda _: "/"),
+    (re.compile(r"(?<=[\d)]) plus (?=[\d(])"), lambda _: "+"),
+)
+
+
+def words_to_digits(text: str) -> str:
+    """Number words of a lower-case text in digits. `one` stays where it only means somebody or something."""
+    text = _CARDINAL.sub(_cardinal, text)
+    for pattern, replacement in _RULES:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def _cardinal(match: re.Match[str]) -> str:
+    if match[0] == "one" and not _STATES_ONE.search(match.string[max(0, match.start() - 16) : match.start()]):
+        return "one"
+    total = current = 0
+    for word in re.findall(r"[a-z]+", match[0]):
+        if word == "hundred":
+            current = max(current, 1) * 100
+        elif word in _SCALES:
+            total, current = total + max(current, 1) * _SCALES[word], 0
+        else:
+            current += _SMALL.get(word, 0)
+    return str(total + current)
+
+
+def _scaled(number: str, scale: str) -> str:
+    whole, _, places = number.partition(".")
+    zeros = len(str(_SCALES[scale])) - 1
+    return number if len(places) > zeros else str(int(whole + places.ljust(zeros, "0")))
+
+
+def _fraction(match: re.Match[str]) -> str:
+    """Three quarters as 3/4. A third is one, but the third is an ordinal, and so is a twenty-fifth."""
+    count, part, plural = match[1], _PARTS[match[2]], match[3]
+    if count is None and match[2] != "half":
+        return match[0]
+    number = int(count) if count and count.isdecimal() else 1
+    if number != 1 and not plural:
+        return match[0]
+    return f"{number}/{part}"
