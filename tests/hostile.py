@@ -5,7 +5,12 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
+
+import schemas
+from mentor_stream.config import Section
+from producers.rewards.base import Judgement, Unscorable
 
 
 def loop() -> None:
@@ -95,3 +100,50 @@ def make_busy(_: Any) -> Any:
         return os.getpid()
 
     return handle
+
+
+class Hostile:
+    """A verifier that does whatever the completion says; "right" is right, all else is wrong.
+
+    With the reference "cursed" it hangs over every completion, with "illegible" it refuses them all.
+    """
+
+    class Config(Section):
+        factor: float = 1.0
+
+    @staticmethod
+    def build(config: Section) -> "Hostile":
+        return Hostile()
+
+    def score(self, query: schemas.Query, completion: str) -> Any:
+        if query.reference == "cursed":
+            loop()
+        if query.reference == "illegible":
+            raise Unscorable("this is no reference")
+        deed = globals().get(completion)
+        if deed is not None:
+            return deed()
+        return Judgement(completion == "right", float(completion == "right"), completion)
+
+
+class Unbuildable:
+    """A verifier whose tools are missing."""
+
+    Config = Hostile.Config
+
+    @staticmethod
+    def build(config: Section) -> Any:
+        raise RuntimeError("no tools here")
+
+
+def give_nan() -> Judgement:
+    return Judgement(True, float("nan"))
+
+
+def die_once() -> Judgement:
+    """Killed from outside the first time; the file named in the environment remembers."""
+    memory = Path(os.environ["DIED_ONCE"])
+    if not memory.exists():
+        memory.touch()
+        die()
+    return Judgement(True, 1.0)

@@ -1,0 +1,1 @@
+"""From completions to verdicts: verdicts.py decides, judge.py runs verifiers in worker processes."""

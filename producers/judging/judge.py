@@ -1,0 +1,124 @@
+"""Judges whole groups through worker processes, so that no completion can take the rollout worker down."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, ClassVar
+
+import anyio
+import msgspec
+from pydantic import Field
+
+import schemas
+from mentor_stream import workers
+from mentor_stream.config import Section
+from producers.judging.verdicts import (
+    Attempt,
+    Exhausted,
+    Failed,
+    Lost,
+    Score,
+    may_be_to_blame,
+    needs_another,
+    settle,
+)
+from producers.judging.worker import Case, Report
+
+CLOCK_FACTOR = 3
+"""Seconds by the clock for each CPU second allowed: other processes want the cores, too."""
+CONTROL = "0"
+"""The completion that stands for none at all where the reference alone is to be judged."""
+
+
+class RewardConfig(Section):
+    """Section [reward]: who judges the completions, and with what allowance."""
+
+    table: ClassVar[str] = "reward"
+
+    verifier: dict[str, Any] = Field(default_factory=lambda: {"kind": "math"})
+    """`{kind = "math"}`, `{kind = "exact"}` or `{kind = "module:object"}` for your own, with its options."""
+    workers: int = Field(2, ge=1)
+    """Processes that judge at once."""
+    timeout_seconds: int = Field(4, ge=1)
+    """CPU seconds for judging the completions of one question; three times as many by the clock."""
+    memory_megabytes: int = Field(1024, ge=128)
+    """Address space of one worker process."""
+
+
+class Judge:
+    """Scores completions. Safe to share between tasks."""
+
+    def __init__(self, pool: workers.Pool, config: RewardConfig) -> None:
+        self._pool, self._config = pool, config
+
+    async def score(self, query: schemas.Query, completions: Sequence[str]) -> list[Score]:
+        """One score per completion; trouble of any kind is in the scores, never an exception.
+
+        All are judged in one request. Only if that brings the worker down is each judged alone.
+        """
+        attempts = await self._try(query, completions)
+        histories = [[attempt] for attempt in attempts]
+        if any(needs_another(history) for history in histories):
+            histories = await self._each_alone(query, completions)
+        quick = any(map(may_be_to_blame, histories)) and await self._reference_is_quick(query)
+        return [settle(history, reference_is_quick=quick) for history in histories]
+
+    async def unreadable(self, query: schemas.Query) -> str | None:
+        """Why the query's reference cannot be judged against, or None when it can."""
+        (attempt,) = await self._try(query, [CONTROL])
+        if isinstance(attempt, Exhausted):
+            return f"judging it alone used up the {attempt.resource} allowance"
+        return attempt.reason if isinstance(attempt, Lost | Failed) else None
+
+    async def _each_alone(self, query: schemas.Query, completions: Sequence[str]) -> list[list[Attempt]]:
+        histories: list[list[Attempt]] = [[] for _ in completions]
+
+        async def judge(completion: str, history: list[Attempt]) -> None:
+            while needs_another(history):
+                history.extend(await self._try(query, [completion], fresh=bool(history)))
+
+        async with anyio.create_task_group() as tasks:
+            for completion, history in zip(completions, histories, strict=True):
+                tasks.start_soon(judge, completion, history)
+        return histories
+
+    async def _try(
+        self, query: schemas.Query, completions: Sequence[str], *, fresh: bool = False
+    ) -> list[Attempt]:
+        """One request, one attempt per completion; what brings the worker down is every one's attempt."""
+        try:
+            reports = await self._ask(query, completions, fresh=fresh)
+        except workers.WorkerExhausted as error:
+            return [Exhausted(error.resource)] * len(completions)
+        except workers.WorkerDied as error:
+            return [Lost(str(error))] * len(completions)
+        except workers.WorkerFailed as error:
+            return [Failed(str(error))] * len(completions)
+        return [report.judgement or Failed(report.trouble) for report in reports]
+
+    async def _reference_is_quick(self, query: schemas.Query) -> bool:
+        """Whether the reference alone is judged, without trouble and in a quarter of the allowance."""
+        try:
+            (report,) = await self._ask(query, [CONTROL])
+        except workers.WorkerError:
+            return False
+        return report.judgement is not None and report.seconds <= self._config.timeout_seconds / 4
+
+    async def _ask(
+        self, query: schemas.Query, completions: Sequence[str], *, fresh: bool = False
+    ) -> list[Report]:
+        case = Case(query=schemas.encode(query), completions=list(completions))
+        return msgspec.convert(await self._pool.call(case, fresh=fresh), list[Report])
+
+
+@asynccontextmanager
+async def running(config: RewardConfig) -> AsyncIterator[Judge]:
+    """A judge with its workers. Raises WorkerDied when the verifier cannot be made at all."""
+    async with workers.pool(
+        "producers.judging.worker:make",
+        config.verifier,
+        size=config.workers,
+        timeout=CLOCK_FACTOR * config.timeout_seconds,
+        cpu_seconds=config.timeout_seconds,
+        memory_megabytes=config.memory_megabytes,
+    ) as pool:
+        yield Judge(pool, config)

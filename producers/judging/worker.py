@@ -1,0 +1,68 @@
+"""The judge's side inside a worker process: holds one verifier, judges the completions of a query."""
+
+import math
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+import schemas
+from mentor_stream import plugins
+from producers.rewards.base import Judgement, Reward, Unscorable
+
+REWARDS = "producers.rewards"
+
+
+class Case(msgspec.Struct):
+    """A request: one query as its record's bytes, and completions of it."""
+
+    query: bytes
+    completions: list[str]
+
+
+class Report(msgspec.Struct):
+    """A reply, per completion: the judgement, or why there is none, and the seconds it took."""
+
+    judgement: Judgement | None
+    trouble: str
+    seconds: float
+
+
+def make(verifier: dict[str, Any]) -> Callable[[Any], list[Report]]:
+    """The handler for a `[reward] verifier` table."""
+    reward: Reward = plugins.build(REWARDS, verifier, "reward.verifier")
+
+    def handle(payload: Any) -> list[Report]:
+        case = msgspec.convert(payload, Case)
+        query = schemas.decode(case.query, schemas.Query)
+        return [judge(reward, query, completion) for completion in case.completions]
+
+    return handle
+
+
+def judge(reward: Reward, query: schemas.Query, completion: str) -> Report:
+    """One completion's report. Only running out of memory is left to the worker."""
+    began = time.monotonic()
+    judgement, trouble = None, ""
+    try:
+        judgement = _checked(reward.score(query, completion))
+    except MemoryError:
+        raise
+    except Unscorable as error:
+        trouble = f"cannot be judged: {error}"
+    except BaseException as error:  # SystemExit too: a verifier that leaves has not judged
+        traceback.print_exc()
+        trouble = f"the verifier raised {type(error).__name__}: {error}"
+    return Report(judgement, trouble, time.monotonic() - began)
+
+
+def _checked(judgement: Any) -> Judgement:
+    """A reader's own verifier may return anything, numpy numbers among it."""
+    if not isinstance(judgement, Judgement):
+        raise TypeError(f"score returned {type(judgement).__name__}, expected a Judgement")
+    reward = float(judgement.reward)
+    if not math.isfinite(reward):
+        raise ValueError(f"score returned reward {reward}")
+    return Judgement(bool(judgement.right), reward, str(judgement.remark))

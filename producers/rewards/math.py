@@ -1,0 +1,31 @@
+"""Right when the completion's final answer is the reference's value, in whatever spelling (math-verify)."""
+
+import schemas
+from mentor_stream.config import Section
+from producers.rewards.base import Judgement, Reward, Unscorable
+
+
+class Config(Section):
+    """No options."""
+
+
+def build(config: Config) -> Reward:
+    """The verifier; loads sympy now, so that no completion pays for it."""
+    import math_verify  # noqa: F401
+
+    return MathReward()
+
+
+class MathReward:
+    """Reward 1 for an equivalent answer, else 0."""
+
+    def score(self, query: schemas.Query, completion: str) -> Judgement:
+        from mentor_stream import answers
+
+        if not answers.readable(query.reference):
+            raise Unscorable(f"the reference {query.reference[:80]!r} is not readable as an answer")
+        answer = answers.final_answer(completion)
+        if answer is None:
+            return Judgement(False, 0.0, "gives no answer")
+        right = answers.equivalent(query.reference, answer)
+        return Judgement(right, float(right), f"answers {answer[:80]}")
