@@ -1,6 +1,6 @@
 """The vocabulary of the chain task: one token a number (" 61"), one a signed operand (" +49").
 
-The operand of a step is then always as many tokens before its value as there are steps, plus one, with a hint
+The operand of a step then always stands eleven tokens before the value that it is applied to, with a hint
 before the question or without: one attention offset serves every step.
 """
 

@@ -54,13 +54,13 @@ def test_prompts_and_completions_survive_the_tokenizer(words, seed: int) -> None
     ]
 
 
-def test_every_operand_stands_equally_far_before_its_value(words) -> None:
+def test_every_operand_stands_equally_far_before_what_it_is_applied_to(words) -> None:
     question = a_question()
     for prompt in (str(question), f"Hint: {HINT}\n{question}"):
         tokens = words.convert_ids_to_tokens(words(prompt)["input_ids"])
         operands = [place for place, token in enumerate(tokens) if token[1:2] in ("+", "-")]
-        values = [len(tokens) + step for step in range(task.STEPS)]
-        assert {value - operand for value, operand in zip(values, operands, strict=True)} == {task.STEPS + 1}
+        applied_to = range(len(tokens) - 1, len(tokens) - 1 + task.STEPS)
+        assert {b - a for a, b in zip(operands, applied_to, strict=True)} == {task.STEPS + 1}
 
 
 def test_the_shipped_policy_divides_by_tensor_parallel_sizes_up_to_four() -> None:
@@ -72,7 +72,7 @@ def test_the_shipped_policy_divides_by_tensor_parallel_sizes_up_to_four() -> Non
 
 def test_neither_the_reward_nor_the_mentor_imports_torch() -> None:
     code = (
-        "import sys; import examples.chain.reward, examples.chain.mentor_agents, examples.chain.make_questions;"
+        "import sys; from examples.chain import make_questions, mentor_agents, reward;"
         "print([m for m in ('torch', 'transformers') if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
