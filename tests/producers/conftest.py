@@ -59,3 +59,8 @@ def policy_with(tmp_path: Path) -> Callable[..., Path]:
         return tmp_path / name
 
     return make
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "trio"

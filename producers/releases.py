@@ -1,0 +1,65 @@
+"""The newest policy release, and an engine that is kept on it."""
+
+import logging
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from mentor_stream import snapshots, topics
+from mentor_stream.snapshots import SnapshotError
+from mentor_stream.stream import Stream
+from producers.engines.base import Engine
+from schemas import PolicyRelease
+
+log = logging.getLogger(__name__)
+
+
+async def install(engine: Engine, release: PolicyRelease) -> None:
+    """Verify the release's snapshot and load it. Raises SnapshotError when it is gone or damaged."""
+    path = Path(release.uri.removeprefix("file://"))
+    await anyio.to_thread.run_sync(snapshots.verify, path, release.digest)
+    await engine.load(path, release.policy_version)
+
+
+class NewestPolicy:
+    """Keeps an engine on the newest release.
+
+    The last one published counts, not the highest version: a trainer that fell back to its checkpoint
+    publishes lower versions again, with other weights.
+    """
+
+    def __init__(self, stream: Stream, engine: Engine) -> None:
+        self._stream, self._engine = stream, engine
+        self._newest: PolicyRelease | None = None
+        self._tried: tuple[int, str] | None = None
+        self._news = anyio.Event()
+
+    async def follow(self) -> None:
+        """Keep up with the releases until cancelled."""
+        bounds = await self._stream.bounds(topics.POLICIES)
+        last = {place: max(b.first, b.next - 1) for place, b in bounds.items()}
+        async with self._stream.reader(topics.POLICIES, start=last) as releases:
+            async for delivery in releases:
+                self._newest = delivery.record
+                self._news.set()
+                self._news = anyio.Event()
+
+    async def refresh(self) -> None:
+        """Load the newest release unless it is in use already.
+
+        A snapshot that is gone was overtaken by newer ones: the weights in use will do until the next
+        release is read, and when there are none yet, that one is waited for.
+        """
+        while True:
+            release = self._newest
+            if release and (weights := (release.policy_version, release.digest)) != self._tried:
+                self._tried = weights
+                try:
+                    return await install(self._engine, release)
+                except SnapshotError as error:
+                    log.warning("policy %d is left out: %s", release.policy_version, error)
+            elif self._engine.version is not None:
+                return None
+            else:
+                await self._news.wait()

@@ -1,0 +1,221 @@
+"""The rollout worker: queries in, scored groups out, always with the newest policy.
+
+Sampling a batch overlaps with judging the one before it. A query is done() only after its group is
+durable, so a crash at any point repeats work under the same group ids and loses none.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import anyio
+from pydantic import Field, field_validator
+
+import schemas
+from mentor_stream import plugins, telemetry, topics
+from mentor_stream.component import Component
+from mentor_stream.config import Config, ConfigError, Section
+from mentor_stream.process import serve
+from mentor_stream.prompts import PromptConfig
+from mentor_stream.stream import Delivery, Stream, connect
+from producers import groups
+from producers.batches import Batches, batched
+from producers.collapse import collapsed
+from producers.engines.base import Engine, Sample
+from producers.groups import Asked, Limits
+from producers.judging import judge
+from producers.judging.judge import Judge, RewardConfig
+from producers.releases import NewestPolicy
+from producers.tally import Tally
+from producers.tokenizer import PolicyTokenizer, context_length
+from schemas import Group, Query, Sampling
+
+ENGINES = "producers.engines"
+BATCHES = 3
+"""In flight at most: one is sampled while two are judged and published."""
+REPORT_SECONDS = 1.0
+
+
+class RolloutConfig(Section):
+    """Section [rollout]."""
+
+    table: ClassVar[str] = "rollout"
+
+    engine: dict[str, Any] = Field(default_factory=lambda: {"kind": "transformers"})
+    """What samples: `kind` and its options."""
+    group_size: int = 8
+    """Completions of each query."""
+    temperature: float = Field(1.0, gt=0)
+    top_p: float = Field(1.0, gt=0, le=1)
+    """Sample from the likeliest tokens that together reach this probability."""
+    top_k: int = Field(0, ge=0)
+    """Sample from this many likeliest tokens; 0 from all."""
+    max_new_tokens: int = Field(512, ge=1)
+    """Longest completion."""
+    batch_queries: int = Field(32, ge=1)
+    """Queries sampled at once, when so many are waiting."""
+
+    @field_validator("group_size")
+    @classmethod
+    def _compares(cls, size: int) -> int:
+        if size < 2:
+            raise ValueError(
+                "a group needs at least 2 trajectories to compare. Set rollout.group_size to 2 or more"
+            )
+        return size
+
+    @property
+    def sampling(self) -> Sampling:
+        """The distribution to sample from."""
+        return Sampling(temperature=self.temperature, top_p=self.top_p, top_k=self.top_k)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A query in hand, as the policy is asked it."""
+
+    delivery: Delivery[Query]
+    asked: Asked
+
+
+class RolloutWorker:
+    """One rollout process at work."""
+
+    def __init__(
+        self,
+        config: Config,
+        stream: Stream,
+        engine: Engine,
+        judge: Judge,
+        tokenizer: PolicyTokenizer,
+    ) -> None:
+        self._config, self._run = config.of(RolloutConfig), config.run
+        self._stream, self._engine, self._judge, self._tokenizer = stream, engine, judge, tokenizer
+        self._limits = limits(config)
+        self._policy = NewestPolicy(stream, engine)
+        self._slots = anyio.Semaphore(BATCHES)
+        self._tally = Tally()
+
+    async def work(self) -> None:
+        """Work until cancelled."""
+        wanted = (topics.GUIDED, topics.QUERIES)
+        prefetch = (BATCHES + 1) * self._config.batch_queries
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._policy.follow)
+            tasks.start_soon(self._report)
+            await self._policy.refresh()  # before joining: queries are not taken from workers that can sample
+            async with (
+                self._stream.consumer(*wanted, group="rollout", prefetch=prefetch) as deliveries,
+                batched(deliveries) as batches,
+                anyio.create_task_group() as resolving,
+            ):
+                while True:
+                    await self._slots.acquire()  # before queries are taken: back-pressure
+                    batch, samples = await self._sample(batches)
+                    resolving.start_soon(self._resolve_all, batch, samples)
+
+    async def _sample(self, batches: Batches[Delivery[Query]]) -> tuple[list[Asking], list[list[Sample]]]:
+        """The next batch with its completions; none for a query that is refused."""
+        taken = await batches.take(self._config.batch_queries)
+        batch = [Asking(delivery, self._ask(delivery.record)) for delivery in taken]
+        asked = [a.asked for a in batch if self._refusal(a.asked) is None]
+        await self._policy.refresh()
+        samples = await self._engine.generate(
+            [a.prompt_ids for a in asked],
+            samples=self._config.group_size,
+            sampling=self._config.sampling,
+            max_new_tokens=self._config.max_new_tokens,
+            seed=groups.seed(self._run.seed, asked),
+        )
+        found = iter(samples)
+        return batch, [[] if self._refusal(a.asked) else next(found) for a in batch]
+
+    def _ask(self, query: Query) -> Asked:
+        hint = query.hint.text if query.hint else None
+        return Asked(
+            query=query,
+            group_id=schemas.group_id(self._run.name, query.query_id, query.attempt),
+            prompt_ids=self._tokenizer.prompt(query.question, hint),
+            bare_prompt_ids=self._tokenizer.prompt(query.question) if hint is not None else None,
+        )
+
+    def _refusal(self, asked: Asked) -> str | None:
+        return self._limits.refusal(len(asked.prompt_ids))
+
+    async def _resolve_all(self, batch: Sequence[Asking], samples: Sequence[Sequence[Sample]]) -> None:
+        sampled_at = time.time()
+        async with anyio.create_task_group() as tasks:
+            for asking, some in zip(batch, samples, strict=True):
+                tasks.start_soon(self._resolve, asking, some, sampled_at)
+        self._slots.release()
+
+    async def _resolve(self, asking: Asking, samples: Sequence[Sample], sampled_at: float) -> None:
+        """Publish the query's group, then release the query."""
+        group = await self._group(asking.asked, samples, sampled_at)
+        verdicts = [t.verdict for t in group.trajectories]
+        await self._stream.publish(topics.COLLAPSED if collapsed(verdicts) else topics.GROUPS, group)
+        self._tally.count(group)
+        asking.delivery.done()
+
+    async def _group(self, asked: Asked, samples: Sequence[Sample], sampled_at: float) -> Group:
+        config, worker = self._config, telemetry.INSTANCE
+        if why := self._refusal(asked):
+            return groups.refused(
+                asked, config.group_size, why, config.sampling, worker=worker, at=sampled_at
+            )
+        texts = [self._tokenizer.text(sample.completion_ids) for sample in samples]
+        scores = await self._judge.score(asked.query, texts)
+        return groups.scored(asked, samples, texts, scores, config.sampling, worker=worker, at=sampled_at)
+
+    async def _report(self) -> None:
+        while True:
+            await anyio.sleep(REPORT_SECONDS)
+            values = self._tally.values(time.monotonic())
+            await telemetry.report(self._stream, values, policy_version=self._engine.version)
+
+
+def limits(config: Config) -> Limits:
+    """How long this run's prompts and completions may get."""
+    return Limits(
+        prompt=config.of(PromptConfig).max_prompt_tokens,
+        completion=config.of(RolloutConfig).max_new_tokens,
+        context=context_length(config.run.policy),
+    )
+
+
+async def _main(config: Config) -> None:
+    run = config.run
+    tokenizer = PolicyTokenizer(run.policy, config.of(PromptConfig))
+    engine: Engine = plugins.build(ENGINES, config.of(RolloutConfig).engine, "rollout.engine")
+    async with (
+        judge.running(config.of(RewardConfig)) as verifier,
+        connect(run.broker, run.name, "rollout") as stream,
+        engine.running(),
+    ):
+        await RolloutWorker(config, stream, engine, verifier, tokenizer).work()
+
+
+def check(config: Config) -> Iterable[str]:
+    """Problems that single settings do not show."""
+    section = config.of(RolloutConfig)
+    try:
+        plugins.configure(ENGINES, section.engine, "rollout.engine")
+        context = context_length(config.run.policy)
+    except ConfigError as error:
+        yield str(error)
+        return
+    if context is not None and section.max_new_tokens >= context:
+        yield (
+            f"rollout.max_new_tokens is {section.max_new_tokens}: the model of run.policy has {context} "
+            "positions for prompt and completion together. Set it lower."
+        )
+
+
+component = Component(
+    name="rollout",
+    sections=(RolloutConfig, PromptConfig, RewardConfig),
+    run=lambda config: serve(partial(_main, config)),
+    check=check,
+)

@@ -1,0 +1,43 @@
+"""What a rollout worker has done so far, as its metric."""
+
+import time
+from dataclasses import dataclass, field
+
+from producers.collapse import collapsed
+from schemas import Group, Verdict
+
+
+@dataclass
+class Tally:
+    """Totals of this process; the token rate is over the time since it was last asked for."""
+
+    groups: int = 0
+    collapsed: int = 0
+    unscorable: int = 0
+    """Trajectories that the judge could not judge."""
+    refused: int = 0
+    """Queries that were not sampled."""
+    tokens: int = 0
+    _tokens_before: int = 0
+    _asked_at: float = field(default_factory=time.monotonic)
+
+    def count(self, group: Group) -> None:
+        """Take in a group that was published."""
+        verdicts = [t.verdict for t in group.trajectories]
+        self.groups += 1
+        self.collapsed += collapsed(verdicts)
+        self.unscorable += verdicts.count(Verdict.UNSCORABLE)
+        self.refused += all(v is Verdict.ABORTED for v in verdicts)
+        self.tokens += group.completion_tokens
+
+    def values(self, now: float) -> dict[str, float]:
+        """The metric's values at monotonic time `now`, seconds."""
+        seconds, tokens = now - self._asked_at, self.tokens - self._tokens_before
+        self._asked_at, self._tokens_before = now, self.tokens
+        return {
+            "tokens_per_second": tokens / seconds if seconds > 0 else 0.0,
+            "groups": self.groups,
+            "collapsed": self.collapsed,
+            "unscorable": self.unscorable,
+            "refused": self.refused,
+        }
