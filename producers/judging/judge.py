@@ -101,7 +101,7 @@ class Judge:
             (report,) = await self._ask(query, [CONTROL])
         except workers.WorkerError:
             return False
-        return report.judgement is not None and report.seconds <= self._config.timeout_seconds / 4
+        return report.judgement is not None and report.cpu_seconds <= self._config.timeout_seconds / 4
 
     async def _ask(
         self, query: schemas.Query, completions: Sequence[str], *, fresh: bool = False

@@ -23,11 +23,11 @@ class Case(msgspec.Struct):
 
 
 class Report(msgspec.Struct):
-    """A reply, per completion: the judgement, or why there is none, and the seconds it took."""
+    """A reply, per completion: the judgement, or why there is none, and the CPU time it took."""
 
     judgement: Judgement | None
     trouble: str
-    seconds: float
+    cpu_seconds: float
 
 
 def make(verifier: dict[str, Any]) -> Callable[[Any], list[Report]]:
@@ -44,7 +44,7 @@ def make(verifier: dict[str, Any]) -> Callable[[Any], list[Report]]:
 
 def judge(reward: Reward, query: schemas.Query, completion: str) -> Report:
     """One completion's report. Only running out of memory is left to the worker."""
-    began = time.monotonic()
+    began = time.process_time()
     judgement, trouble = None, ""
     try:
         judgement = _checked(reward.score(query, completion))
@@ -55,7 +55,7 @@ def judge(reward: Reward, query: schemas.Query, completion: str) -> Report:
     except BaseException as error:  # SystemExit too: a verifier that leaves has not judged
         traceback.print_exc()
         trouble = f"the verifier raised {type(error).__name__}: {error}"
-    return Report(judgement, trouble, time.monotonic() - began)
+    return Report(judgement, trouble, time.process_time() - began)
 
 
 def _checked(judgement: Any) -> Judgement:
