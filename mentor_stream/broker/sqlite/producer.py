@@ -34,7 +34,7 @@ class SqliteProducer:
     def __init__(self, database: Database, catalog: Catalog, watch: Watch, max_inflight_bytes: int) -> None:
         self._database, self._catalog, self._watch = database, catalog, watch
         self._most = max_inflight_bytes
-        self._inflight = 0
+        self._inflight = self._begun = 0
         self._queue: list[_Sending] = []
         self._turn = anyio.Lock()
         self._room, self._work = Signal(), Signal()
@@ -45,6 +45,32 @@ class SqliteProducer:
         self, topic: str, key: bytes, value: bytes, headers: Sequence[tuple[str, bytes]] = ()
     ) -> Receipt:
         """See Producer.send."""
+        if self._closing:
+            raise BrokerError("this producer is closed: send before leaving its context")
+        self._begun += 1
+        try:
+            return await self._send(topic, key, value, headers)
+        finally:
+            self._begun -= 1
+            self._work.give()
+
+    async def run(self) -> None:
+        """Write what is sent until stopped, then what is left, also when cancelled."""
+        with anyio.CancelScope(shield=True):
+            while self._queue or self._begun or not self._closing:
+                if self._queue:
+                    await self._write(self._next_batch())
+                else:
+                    await self._work.wait()
+
+    def stop(self) -> None:
+        """Let nothing new begin; `run` returns when all is written."""
+        self._closing = True
+        self._work.give()
+
+    async def _send(
+        self, topic: str, key: bytes, value: bytes, headers: Sequence[tuple[str, bytes]]
+    ) -> Receipt:
         found = await self._catalog.topic(topic)
         if len(value) > found.max_message_bytes:
             raise MessageTooLarge(
@@ -60,29 +86,12 @@ class SqliteProducer:
             raise sending.failure
         return Receipt(topic, number, sending.offset)
 
-    async def run(self) -> None:
-        """Write what is sent until stopped, then what is left, also when cancelled."""
-        with anyio.CancelScope(shield=True):
-            while self._queue or not self._closing:
-                if self._queue:
-                    await self._write(self._next_batch())
-                else:
-                    await self._work.wait()
-
-    def stop(self) -> None:
-        """Take no more; `run` returns when all is written."""
-        self._closing = True
-        self._work.give()
-        self._room.give()
-
     async def _enqueue(self, sending: _Sending) -> None:
         """Queue it once there is room, first come first served; one message alone always has room."""
         size = sending.entry.size
         async with self._turn:
-            while self._inflight and self._inflight + size > self._most and not self._closing:
+            while self._inflight and self._inflight + size > self._most:
                 await self._room.wait()
-            if self._closing:
-                raise BrokerError("this producer is closed: send before leaving its context")
             self._inflight += size
             self._queue.append(sending)
         self._work.give()
