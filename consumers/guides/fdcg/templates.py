@@ -1,0 +1,60 @@
+"""What language models playing the agents are told: template files, which a reader can replace.
+
+A file prompts/<agent>.md holds the system message and, behind a line `---`, the user's turn, in which
+`$name` is replaced. Everything filled in is fenced: marked as data that somebody else wrote.
+"""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from string import Template
+
+from mentor_stream.config import ConfigError
+
+BUILT_IN = Path(__file__).parent / "prompts"
+NAMES = {
+    "attribution": {"question", "reference", "solution", "earlier", "shown", "total", "attempts"},
+    "generation": {"question", "diagnosis", "earlier", "rejected"},
+    "judgment": {"question", "reference", "solution", "shown", "total", "attempts", "hint"},
+    "repair": {"question", "hint", "critique", "earlier"},
+}
+"""What each agent's template may ask for."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One agent's template."""
+
+    system: str
+    user: Template
+
+    def fill(self, **values: str) -> str:
+        """The user's turn. Values are text, whatever they contain: no `$name` in them is replaced."""
+        return self.user.substitute(values)
+
+
+def load(directory: Path, setting: str) -> dict[str, Prompt]:
+    """The four prompts of a directory. Raises ConfigError."""
+    return {agent: _load(directory / f"{agent}.md", names, setting) for agent, names in NAMES.items()}
+
+
+def _load(file: Path, names: set[str], setting: str) -> Prompt:
+    try:
+        system, separator, user = file.read_text(encoding="utf-8").partition("\n---\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{setting}: prompt {file} cannot be read: {error}") from error
+    template = Template(user.strip())
+    if not separator:
+        raise ConfigError(f"{setting}: prompt {file} has no line --- between system message and user's turn")
+    if not template.is_valid():
+        raise ConfigError(f"{setting}: prompt {file} has a $ that starts no name; write $$ for a dollar sign")
+    if unknown := sorted(set(template.get_identifiers()) - names):
+        offered = ", ".join(sorted(names))
+        raise ConfigError(f"{setting}: prompt {file} asks for ${unknown[0]}; there is {offered}")
+    return Prompt(system.strip(), template)
+
+
+def fence(name: str, text: str) -> str:
+    """Text marked as data. The mark depends on the text, so that the text cannot close it early."""
+    mark = f"{name} {blake2b(text.encode(errors='replace'), digest_size=4).hexdigest()}"
+    return f"<{mark}>\n{text}\n</{mark}>"
