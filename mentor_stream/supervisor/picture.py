@@ -45,7 +45,8 @@ def line(state: Dashboard, queues: Queues | None, now: float) -> Text:
     """The state in one line, for logs and pipes."""
     rows = [Row("step", _number(state.latest.get("step"), ",.0f")), *_outcome_rows(state, arrow="->")]
     rows += [*_queue_rows(state, queues), Row("tokens/s", _rate(state, now)), *_token_rows(state)]
-    return Text(f"{_clock(now)} " + "  ".join(f"{row.label} {row.value}" for row in rows))
+    known = (f"{row.label} {row.value}" for row in rows if row.value != MISSING)
+    return Text(f"{_clock(now)} " + "  ".join(known))
 
 
 def picture(board: Board, now: float, width: int) -> RenderableType:
@@ -159,12 +160,12 @@ def _stream_rows(board: Board, now: float) -> list[Row]:
 
 
 def _queue_rows(state: Dashboard, queues: Queues | None) -> list[Row]:
-    pending = _number(state.latest.get("pending_groups"), ",.0f")
+    pending = state.latest.get("pending_groups")
     rollout = f"{queues.queries + queues.guided} ({queues.guided} guided)" if queues else MISSING
     return [
         Row("for rollout", rollout),
         Row("for mentor", f"{queues.collapsed}" if queues else MISSING),
-        Row("for trainer", f"{pending} of {state.batch_groups}"),
+        Row("for trainer", MISSING if pending is None else f"{pending:,.0f} of {state.batch_groups}"),
     ]
 
 

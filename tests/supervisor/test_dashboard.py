@@ -1,0 +1,91 @@
+"""What the metrics of a run add up to."""
+
+from functools import reduce
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import schemas
+from mentor_stream.supervisor.dashboard import FRESH_SECONDS, KEPT_POINTS, Dashboard, observe
+
+EMPTY = Dashboard(run="test", batch_groups=32, max_tokens=1000)
+
+
+def a_metric(
+    component: str, time: float = 0.0, instance: str = "host:1", version: int | None = None, **values: float
+) -> schemas.Metric:
+    return schemas.Metric(
+        component=component, instance=instance, time=time, policy_version=version, values=values
+    )
+
+
+def seen(*metrics: schemas.Metric, start: Dashboard = EMPTY) -> Dashboard:
+    return reduce(observe, metrics, start)
+
+
+def test_the_latest_value_of_everything_is_kept_when_a_later_step_leaves_it_out() -> None:
+    state = seen(
+        a_metric("trainer", step=1, reward=0.1, rescue_rate=0.5), a_metric("trainer", step=2, reward=0.2)
+    )
+    assert state.latest == {"step": 2, "reward": 0.2, "rescue_rate": 0.5}
+    assert state.curve("reward") == [0.1, 0.2]
+    assert state.curve("rescue_rate") == [0.5]
+
+
+def test_a_trainer_that_resumes_from_its_checkpoint_replaces_the_steps_it_repeats() -> None:
+    first = [a_metric("trainer", step=step, reward=0.1 * step) for step in (1, 2, 3)]
+    assert seen(*first, a_metric("trainer", step=2, reward=0.9)).curve("reward") == [0.1, 0.9]
+
+
+def test_held_out_accuracies_are_ordered_by_version_and_the_first_one_is_never_forgotten() -> None:
+    later = [a_metric("evaluator", version=v, heldout_accuracy=0.5) for v in range(1, 3 * KEPT_POINTS)]
+    state = seen(*later, a_metric("evaluator", version=0, heldout_accuracy=0.0))
+    assert state.accuracies[0].policy_version == 0
+    assert state.accuracies[-1].policy_version == 3 * KEPT_POINTS - 1
+    assert len(state.accuracies) <= KEPT_POINTS + 1
+
+
+def test_a_version_evaluated_again_counts_once() -> None:
+    state = seen(*(a_metric("evaluator", version=4, heldout_accuracy=a) for a in (0.1, 0.2)))
+    assert [a.accuracy for a in state.accuracies] == [0.2]
+
+
+def test_totals_include_the_processes_that_died_and_rates_do_not() -> None:
+    state = seen(
+        a_metric("rollout", time=0, instance="a", tokens_per_second=100, groups=7),
+        a_metric("rollout", time=50, instance="b", tokens_per_second=30, groups=2),
+        a_metric("rollout", time=51, instance="c", tokens_per_second=20, groups=1),
+    )
+    assert state.total("rollout", "groups") == 10
+    assert state.rate("rollout", "tokens_per_second", now=51 + FRESH_SECONDS / 2) == 50
+
+
+def test_progress_is_that_of_the_limit_that_will_be_reached_first() -> None:
+    both = Dashboard(run="test", batch_groups=1, max_tokens=1000, max_versions=10)
+    step = a_metric("trainer", step=6, generated_tokens=200)
+    assert seen(step, start=both).progress() == pytest.approx(0.6)
+    assert seen(step).progress() == pytest.approx(0.2)
+    assert seen(step, start=Dashboard(run="test", batch_groups=1)).progress() is None
+
+
+def test_the_time_left_follows_from_the_pace_of_the_last_minutes() -> None:
+    slow = [a_metric("trainer", time=t, step=t, generated_tokens=t / 100) for t in range(1, 100)]
+    fast = [
+        a_metric("trainer", time=1000 + t, step=100 + t, generated_tokens=100 + 10 * t) for t in range(11)
+    ]
+    assert seen(*slow, *fast).seconds_left() == pytest.approx(80)
+
+
+def test_no_time_left_is_guessed_before_there_are_two_steps() -> None:
+    assert EMPTY.seconds_left() is None
+    assert seen(a_metric("trainer", step=1, generated_tokens=5)).seconds_left() is None
+
+
+@given(steps=st.lists(st.integers(0, 300), max_size=400))
+def test_kept_steps_always_rise_and_stay_bounded(steps: list[int]) -> None:
+    kept = seen(*(a_metric("trainer", step=step) for step in steps)).steps
+    numbers = [step.step for step in kept]
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) <= KEPT_POINTS
+    assert numbers[-1:] == steps[-1:]
