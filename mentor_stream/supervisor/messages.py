@@ -61,7 +61,7 @@ def _before_and_after(summary: Summary) -> Table:
             f"{summary.groups:,}, {summary.collapsed:,} plain ones collapsed, {summary.stale:,} too stale",
         ),
         ("lessons tried", _lessons(summary)),
-        ("minutes", f"{summary.minutes:.1f}"),
+        ("time at work", f"{summary.minutes:.1f} minutes"),
     ):
         table.add_row(Text(label, style="dim"), Text(value))
     return table

@@ -1,7 +1,7 @@
 """What the board looks like: a picture for terminals and a line for logs."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 def line(state: Dashboard, queues: Queues | None, now: float) -> Text:
     """The state in one line, for logs and pipes."""
-    rows = [Row("step", _number(state.latest.get("step"), ",.0f")), *_outcome_rows(state, arrow="->")]
+    rows = [Row("step", _numbers(state.latest, "{step:,.0f}")), *_outcome_rows(state, arrow="->")]
     rows += [*_queue_rows(state, queues), Row("tokens/s", _rate(state, now)), *_token_rows(state)]
     known = (f"{row.label} {row.value}" for row in rows if row.value != MISSING)
     return Text(f"{_clock(now)} " + "  ".join(known))
@@ -108,7 +108,7 @@ def _token_rows(state: Dashboard) -> list[Row]:
 
 def _outcome_rows(state: Dashboard, arrow: str = "→") -> list[Row]:
     fractions = [
-        Row(label, _number(state.latest.get(name), ".2f"), sparkline(state.curve(name)))
+        Row(label, _numbers(state.latest, f"{{{name}:.2f}}"), sparkline(state.curve(name)))
         for label, name in (
             ("reward", "reward"),
             ("zero-reward groups", "zero_reward_fraction"),
@@ -130,20 +130,16 @@ def _accuracy_row(state: Dashboard, arrow: str) -> Row:
 
 
 def _training_rows(state: Dashboard) -> list[Row]:
-    value = state.latest.get
-    staleness = (
-        f"{_number(value('staleness_mean'), '.1f')} mean, {_number(value('staleness_max'), '.0f')} max"
-    )
-    seconds = f"{_number(value('step_seconds'), '.2f')} s + {_number(value('wait_seconds'), '.2f')} s wait"
+    value = state.latest
     return [
-        Row("step", _number(value("step"), ",.0f")),
-        Row("loss", _number(value("loss"), "+.4f")),
-        Row("grad norm", _number(value("grad_norm"), ".3f")),
-        Row("mean ratio", _number(value("ratio_mean"), ".4f")),
-        Row("clipped", _number(value("clip_fraction"), ".1%")),
-        Row("staleness", staleness),
-        Row("step time", seconds),
-        Row("too stale", f"{_number(value('stale_groups'), ',.0f')} groups"),
+        Row("step", _numbers(value, "{step:,.0f}")),
+        Row("loss", _numbers(value, "{loss:+.4f}")),
+        Row("grad norm", _numbers(value, "{grad_norm:.3f}")),
+        Row("mean ratio", _numbers(value, "{ratio_mean:.4f}")),
+        Row("clipped", _numbers(value, "{clip_fraction:.1%}")),
+        Row("staleness", _numbers(value, "{staleness_mean:.1f} mean, {staleness_max:.0f} max")),
+        Row("step time", _numbers(value, "{step_seconds:.2f} s + {wait_seconds:.2f} s wait")),
+        Row("too stale", _numbers(value, "{stale_groups:,.0f} groups")),
     ]
 
 
@@ -160,12 +156,12 @@ def _stream_rows(board: Board, now: float) -> list[Row]:
 
 
 def _queue_rows(state: Dashboard, queues: Queues | None) -> list[Row]:
-    pending = state.latest.get("pending_groups")
+    pending = _numbers(state.latest, f"{{pending_groups:,.0f}} of {state.batch_groups}")
     rollout = f"{queues.queries + queues.guided} ({queues.guided} guided)" if queues else MISSING
     return [
         Row("for rollout", rollout),
         Row("for mentor", f"{queues.collapsed}" if queues else MISSING),
-        Row("for trainer", MISSING if pending is None else f"{pending:,.0f} of {state.batch_groups}"),
+        Row("for trainer", pending),
     ]
 
 
@@ -213,8 +209,12 @@ def _rate(state: Dashboard, now: float) -> str:
     return f"{state.rate('rollout', 'tokens_per_second', now):,.0f}"
 
 
-def _number(value: float | None, form: str) -> str:
-    return MISSING if value is None else format(value, form)
+def _numbers(values: Mapping[str, float], form: str) -> str:
+    """The values in words, or a dash when one of them is not known."""
+    try:
+        return form.format_map(values)
+    except KeyError:
+        return MISSING
 
 
 def _clock(moment: float) -> str:

@@ -1,6 +1,10 @@
 """The board on a terminal: one live picture, or a plain line now and then."""
 
+import sys
+import termios
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import anyio
 from rich.console import Console
@@ -25,13 +29,29 @@ async def show(board: Board, config: SupervisorConfig, console: Console) -> None
 
 
 async def _show_live(board: Board, console: Console) -> None:
-    with Live(console=console, auto_refresh=False, transient=False) as live:
+    with _no_echo_of_control_keys(), Live(console=console, auto_refresh=False) as live:
         try:
             while True:
                 live.update(picture(board, time.time(), console.width), refresh=True)
                 await anyio.sleep(REFRESH_SECONDS)
         finally:
             live.update(picture(board, time.time(), console.width), refresh=True)
+
+
+@contextmanager
+def _no_echo_of_control_keys() -> Iterator[None]:
+    """Keep the terminal from writing ^C into the picture."""
+    if not sys.stdin.isatty():
+        yield
+        return
+    before = termios.tcgetattr(sys.stdin)
+    quiet = [*before]
+    quiet[3] &= ~termios.ECHOCTL
+    termios.tcsetattr(sys.stdin, termios.TCSADRAIN, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
 
 
 async def _show_plain(board: Board, seconds: float, console: Console) -> None:

@@ -86,13 +86,13 @@ def alive(pid: int) -> bool:
     return state not in "ZX"
 
 
-async def until(condition: Callable[[], bool], seconds: float = 30) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 60) -> None:
     with anyio.fail_after(seconds):
         while not condition():
             await anyio.sleep(0.02)
 
 
-async def ending(supervisor: subprocess.Popen[str], seconds: float = 60) -> tuple[int, str]:
+async def ending(supervisor: subprocess.Popen[str], seconds: float = 120) -> tuple[int, str]:
     """The exit code and the output of a supervisor that ends."""
     with anyio.fail_after(seconds):
         output, _ = await anyio.to_thread.run_sync(supervisor.communicate, abandon_on_cancel=True)
