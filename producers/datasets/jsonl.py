@@ -1,0 +1,27 @@
+"""Questions as JSON lines: one object a line, blank lines ignored."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from producers.datasets.base import DatasetError, Record
+
+
+def records(path: Path) -> Iterator[Record]:
+    """See Format.records."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield _record(path, f"line {number}", line)
+
+
+def _record(path: Path, place: str, line: bytes) -> Record:
+    try:
+        columns = json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise DatasetError(f"{path} {place}: not UTF-8 ({error.reason} at byte {error.start})") from error
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DatasetError(f"{path} {place}: not JSON ({error}). Write one object a line.") from error
+    if not isinstance(columns, dict):
+        raise DatasetError(f"{path} {place}: {type(columns).__name__}, expected an object with named columns")
+    return Record(place, columns)

@@ -1,0 +1,178 @@
+"""Feeds questions to the stream: in a seeded order, no faster than the trainer's staleness bound allows.
+
+Nothing is kept on disk: a restarted feeder reads the end of what it fed and goes on from there.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from functools import partial
+from typing import ClassVar
+
+import anyio
+import anyio.to_thread
+from pydantic import Field
+
+import schemas
+from mentor_stream import plugins, stream, topics, workers
+from mentor_stream.component import Component
+from mentor_stream.config import Config, ConfigError, RunConfig, Section
+from mentor_stream.process import serve
+from mentor_stream.stream import Stream
+from mentor_stream.telemetry import report
+from producers.admission import Admission
+from producers.datasets.base import DataConfig, Dataset
+from producers.datasets.order import row_at
+from producers.datasets.reading import read
+from producers.judging import judge
+from producers.judging.judge import Judge, RewardConfig
+from producers.judging.worker import REWARDS
+from producers.progress import TAIL, WINDOW, progress
+
+
+class FeederConfig(Section):
+    """Section [feeder]."""
+
+    table: ClassVar[str] = "feeder"
+
+    checked_references: int = Field(300, ge=0)
+    """References of each question file that `mentor-stream check` puts before the verifier."""
+
+
+class Feeder:
+    """Feeds one dataset. `run` returns when its epochs are fed."""
+
+    def __init__(self, stream: Stream, dataset: Dataset, run: RunConfig, epochs: int | None) -> None:
+        self._stream, self._dataset, self._run = stream, dataset, run
+        self._total = None if epochs is None else epochs * len(dataset.rows)
+        self._admission = self._admit(0, schemas.Consumed())
+        self._over = False
+        self._fed = 0
+        self._news = anyio.Event()
+
+    async def run(self) -> None:
+        """Close the gaps that a crash left, then feed as admission allows."""
+        gaps, self._fed = progress(await self._tail())
+        await self._feed(gaps)
+        async with anyio.create_task_group() as beside:
+            beside.start_soon(self._follow_releases)
+            beside.start_soon(self._report)
+            while self._total is None or self._fed < self._total:
+                await self._feed_window()
+            beside.cancel_scope.cancel()
+        await report(self._stream, self._metrics(), policy_version=self._admission.version)
+
+    async def _feed_window(self) -> None:
+        """Feed what there is room for, or wait for the next release."""
+        news = self._news
+        left = WINDOW if self._total is None else self._total - self._fed
+        size = 0 if self._over else min(WINDOW, left, self._admission.room(self._fed))
+        if size == 0:
+            return await news.wait()
+        await self._feed(range(self._fed, self._fed + size))
+        self._fed += size
+
+    async def _feed(self, positions: Sequence[int]) -> None:
+        """Publish these positions; on return all of them are durable, which progress.py relies on."""
+        async with anyio.create_task_group() as sends:
+            for position in positions:
+                sends.start_soon(self._stream.publish, topics.QUERIES, self._query(position))
+
+    def _query(self, position: int) -> schemas.Query:
+        epoch, row = row_at(position, rows=len(self._dataset.rows), seed=self._run.seed)
+        return self._dataset.query(row, position=position, attempt=epoch)
+
+    async def _tail(self) -> list[int]:
+        """Positions at the end of every partition. Raises ConfigError when they are not this dataset's."""
+        bounds = await self._stream.bounds(topics.QUERIES)
+        start = {place: max(b.first, b.next - TAIL) for place, b in bounds.items()}
+        async with self._stream.reader(topics.QUERIES, start=start, follow=False) as fed:
+            return [self._own(delivery.record) async for delivery in fed]
+
+    def _own(self, query: schemas.Query) -> int:
+        if query.query_id != self._query(query.position).query_id:
+            raise ConfigError(
+                f"data.train is {str(self._dataset.path)!r}: not the questions that run {self._run.name!r} was "
+                f"fed so far (position {query.position} differs). Its content, data.question, data.answer or "
+                "run.seed has changed: undo that, or set another run.name."
+            )
+        return query.position
+
+    async def _follow_releases(self) -> None:
+        bounds = await self._stream.bounds(topics.POLICIES)
+        last = {place: max(b.first, b.next - 1) for place, b in bounds.items()}
+        async with self._stream.reader(topics.POLICIES, start=last) as releases:
+            async for delivery in releases:
+                release = delivery.record
+                self._admission = self._admit(release.policy_version, release.consumed)
+                self._over = release.final  # until a resumed trainer publishes again
+                self._news.set()
+                self._news = anyio.Event()
+
+    def _admit(self, version: int, consumed: schemas.Consumed) -> Admission:
+        return Admission(version, consumed, self._run.batch_groups, self._run.max_staleness)
+
+    async def _report(self) -> None:
+        """Once a second while anything moves."""
+        told: dict[str, float] = {}
+        while True:
+            if (values := self._metrics()) != told:
+                await report(self._stream, values, policy_version=self._admission.version)
+                told = values
+            await anyio.sleep(1)
+
+    def _metrics(self) -> dict[str, float]:
+        outstanding, capacity = self._admission.outstanding(self._fed), self._admission.capacity
+        return {"fed": self._fed, "outstanding": outstanding, "capacity": capacity}
+
+
+async def main(config: Config) -> None:
+    """The process."""
+    run, data = config.run, config.of(DataConfig)
+    dataset = await anyio.to_thread.run_sync(read, data.train, data, "data.train")
+    async with stream.connect(run.broker, run.name, "feeder") as connected:
+        await Feeder(connected, dataset, run, data.epochs).run()
+
+
+def check(config: Config) -> Iterable[str]:
+    """Question files that cannot be read, and references that the verifier cannot."""
+    data, reward = config.of(DataConfig), config.of(RewardConfig)
+    files = {"data.train": data.train} | ({"data.heldout": data.heldout} if data.heldout else {})
+    datasets: list[Dataset] = []
+    for setting, path in files.items():
+        try:
+            datasets.append(read(path, data, setting))
+        except ConfigError as error:
+            yield str(error)
+    try:
+        plugins.configure(REWARDS, reward.verifier, "reward.verifier")
+        limit = config.of(FeederConfig).checked_references
+        yield from anyio.run(_unreadable, datasets, reward, limit, backend="trio")
+    except ConfigError as error:
+        yield str(error)
+    except workers.WorkerDied as error:
+        yield f"reward.verifier is {reward.verifier!r}: {error}"
+
+
+async def _unreadable(datasets: Sequence[Dataset], reward: RewardConfig, limit: int) -> list[str]:
+    async with judge.running(reward) as verifier:
+        return [problem for dataset in datasets async for problem in _problems(dataset, verifier, limit)]
+
+
+async def _problems(dataset: Dataset, verifier: Judge, limit: int) -> AsyncIterator[str]:
+    """One line per file: a wrong column makes every reference unreadable."""
+    bad: list[tuple[str, str]] = []
+    for row in range(min(limit, len(dataset.rows))):
+        reason = await verifier.unreadable(dataset.query(row, position=row, attempt=0))
+        if reason is not None:
+            bad.append((dataset.rows[row].place, reason))
+    if bad:
+        place, reason = bad[0]
+        more = f" (and {len(bad) - 1} more of the first {limit})" if len(bad) > 1 else ""
+        yield f"{dataset.path} {place}: {reason}{more}. Set data.answer or reward.verifier."
+
+
+component = Component(
+    name="feeder",
+    sections=(DataConfig, FeederConfig, RewardConfig),
+    run=lambda config: serve(partial(main, config)),
+    check=check,
+)
