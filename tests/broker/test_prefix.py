@@ -1,7 +1,7 @@
 """The commit position while messages are finished in any order."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mentor_stream.broker.prefix import Prefix
@@ -26,6 +26,7 @@ def work(draw: st.DrawFn) -> list[tuple[str, int]]:
     return steps
 
 
+@settings(deadline=None)
 @given(work())
 def test_the_committable_offset_is_above_everything_done_in_order_and_below_everything_outstanding(steps):
     prefix, delivered, done = Prefix(), set(), set()
@@ -48,6 +49,7 @@ def test_the_committable_offset_is_above_everything_done_in_order_and_below_ever
         last = position
 
 
+@settings(deadline=None)
 @given(offsets, st.randoms())
 def test_when_all_is_done_the_position_is_behind_the_last_message_whatever_the_order(delivered, random):
     prefix = Prefix()

@@ -1,0 +1,152 @@
+"""The file: what it may be, where it may lie, and what is said when it fails."""
+
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import anyio
+import pytest
+
+from mentor_stream import broker as brokers
+from mentor_stream.broker import BrokerError, BrokerUnavailable, TopicPartition, TopicSpec
+from mentor_stream.broker.sqlite.location import Location, parse
+from mentor_stream.broker.sqlite.schema import open_file
+
+pytestmark = pytest.mark.anyio
+
+
+async def open_and_close(path: Path) -> None:
+    async with brokers.connect(f"sqlite:///{path}"):
+        pass
+
+
+def test_a_url_says_file_durability_lease_and_patience():
+    assert parse("sqlite:///runs/x/stream.db") == Location(Path("runs/x/stream.db"))
+    assert parse("sqlite:////var/a%20b.db?synchronous=normal&lease=2.5&timeout=3") == Location(
+        Path("/var/a b.db"), "normal", 2.5, 3.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("sqlite://stream.db", "expected sqlite:///relative.db"),
+        ("sqlite:///", "expected sqlite:///relative.db"),
+        ("sqlite:///x.db?synchronous=off", "synchronous=off; use full or normal"),
+        ("sqlite:///x.db?lease=0", "lease=0; expected seconds"),
+        ("sqlite:///x.db?lease=nan", "lease=nan; expected seconds"),
+        ("sqlite:///x.db?timeout=soon", "timeout=soon; expected seconds"),
+        ("sqlite:///x.db?speed=9", "no option 'speed'; known: synchronous, lease, timeout"),
+    ],
+)
+def test_a_url_that_cannot_be_names_the_part_and_the_way_out(url, problem):
+    with pytest.raises(BrokerError, match=r"run\.broker is") as error:
+        brokers.connect(url)
+    assert problem in str(error.value)
+
+
+async def test_the_file_and_its_directory_are_created(tmp_path):
+    await open_and_close(tmp_path / "runs" / "x" / "stream.db")
+    assert (tmp_path / "runs" / "x" / "stream.db").exists()
+
+
+async def test_many_may_create_the_file_at_once(tmp_path):
+    ready = threading.Barrier(6)
+    location = Location(tmp_path / "stream.db", timeout=20)
+
+    def create() -> None:
+        ready.wait()
+        open_file(location, "full").close()
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(6):
+            tasks.start_soon(anyio.to_thread.run_sync, create)
+
+
+async def test_a_text_file_is_refused_and_left_as_it_is(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes " * 1000)
+    with pytest.raises(BrokerError, match=r"notes\.txt is damaged or no stream"):
+        await open_and_close(path)
+    assert path.read_text() == "my notes " * 1000
+
+
+async def test_a_database_of_something_else_is_refused_and_left_as_it_is(tmp_path):
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE recipes (name TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(BrokerError, match=r"other\.db is a database of something else"):
+        await open_and_close(path)
+    assert path.read_bytes() == before
+
+
+async def test_a_stream_of_a_newer_program_is_refused(tmp_path):
+    path = tmp_path / "stream.db"
+    await open_and_close(path)
+    with closing(sqlite3.connect(path)) as newer:
+        newer.execute("PRAGMA user_version = 99")
+    with pytest.raises(BrokerError, match="stream of version 99"):
+        await open_and_close(path)
+
+
+async def test_a_damaged_stream_says_so(tmp_path):
+    path = tmp_path / "stream.db"
+    async with brokers.connect(f"sqlite:///{path}") as broker, broker.producer() as producer:
+        await broker.create_topics([TopicSpec("topic")])
+        for _ in range(20):
+            await producer.send("topic", b"key", bytes(20_000))
+    with path.open("r+b") as file:
+        file.seek(16_384)
+        file.write(b"\xa5" * (path.stat().st_size - 16_384))
+    with pytest.raises(BrokerError, match=r"stream\.db is damaged"):
+        async with brokers.connect(f"sqlite:///{path}") as broker:
+            await broker.bounds("topic")
+
+
+async def test_a_directory_in_place_of_the_file_says_so(tmp_path):
+    with pytest.raises(BrokerError, match="cannot be opened for writing"):
+        await open_and_close(tmp_path)
+
+
+async def test_a_writer_that_never_ends_makes_the_broker_unavailable_for_as_long_as_it_lasts(tmp_path):
+    path = tmp_path / "stream.db"
+    async with brokers.connect(f"sqlite:///{path}?timeout=0.2") as broker, broker.producer() as producer:
+        await broker.create_topics([TopicSpec("topic")])
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(BrokerUnavailable, match="has held its write lock for"):
+                await producer.send("topic", b"key", b"lost")
+        receipt = await producer.send("topic", b"key", b"value")
+    assert receipt.offset == 0
+
+
+async def test_a_full_disk_refuses_the_send_and_keeps_what_was_acknowledged(tmp_path):
+    path = tmp_path / "stream.db"
+    async with brokers.connect(f"sqlite:///{path}") as broker, broker.producer() as producer:
+        await broker.create_topics([TopicSpec("topic")])
+        await producer.send("topic", b"key", b"kept")
+        await producer._database.call(lambda connection: connection.execute("PRAGMA max_page_count = 30"))
+        with pytest.raises(BrokerError, match="the disk is full"):
+            await producer.send("topic", b"key", bytes(10**6))
+        await producer.send("topic", b"key", b"small")
+        async with broker.reader({TopicPartition("topic", 0): 0}, follow=False) as reader:
+            assert [message.value async for message in reader] == [b"kept", b"small"]
+
+
+async def test_an_offset_of_another_stream_is_refused(tmp_path):
+    async with brokers.connect(f"sqlite:///{tmp_path}/stream.db") as broker:
+        await broker.create_topics([TopicSpec("topic")])
+        with pytest.raises(BrokerError, match="ends at offset 0, before offset 7"):
+            async with broker.reader({TopicPartition("topic", 0): 7}):
+                pass
+
+
+async def test_messages_survive_closing_and_opening_the_file(tmp_path):
+    url = f"sqlite:///{tmp_path}/stream.db"
+    async with brokers.connect(url) as broker, broker.producer() as producer:
+        await broker.create_topics([TopicSpec("topic")])
+        await producer.send("topic", b"key", b"value")
+    async with brokers.connect(url) as broker, broker.consumer(["topic"], group="group") as consumer:
+        assert (await anext(aiter(consumer))).value == b"value"
