@@ -31,9 +31,9 @@ class Report(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A training step as the curves show it."""
+    """What the trainer reported with one policy version."""
 
-    step: int
+    version: int
     time: float
     values: Mapping[str, float]
 
@@ -47,7 +47,7 @@ class Dashboard:
     max_tokens: int | None = None
     max_versions: int | None = None
     steps: tuple[Step, ...] = ()
-    """The last training steps, oldest first; a step repeated after a resume replaces what it undid."""
+    """The last versions trained, oldest first; one repeated after a resume replaces what it undid."""
     accuracies: tuple[Accuracy, ...] = ()
     """Held-out evaluations by policy version: the first and the last ones."""
     reports: Mapping[tuple[str, str], Report] = field(default_factory=dict)
@@ -60,6 +60,11 @@ class Dashboard:
         for step in self.steps:
             merged |= step.values
         return merged
+
+    @property
+    def version(self) -> int:
+        """The newest policy version."""
+        return self.steps[-1].version if self.steps else 0
 
     def curve(self, name: str) -> list[float]:
         """One trainer value over the kept steps, where it was measured."""
@@ -80,7 +85,7 @@ class Dashboard:
         if self.max_tokens:
             shares.append(self.latest.get("generated_tokens", 0.0) / self.max_tokens)
         if self.max_versions:
-            shares.append(self.latest.get("step", 0.0) / self.max_versions)
+            shares.append(self.version / self.max_versions)
         return min(1.0, max(shares)) if shares else None
 
     def seconds_left(self) -> float | None:
@@ -107,8 +112,8 @@ def begin(run: RunConfig) -> Dashboard:
 
 def observe(state: Dashboard, metric: schemas.Metric) -> Dashboard:
     """The dashboard after one more metric. Metrics of one process arrive in order."""
-    if metric.component == "trainer" and "step" in metric.values:
-        return replace(state, steps=_with_step(state.steps, metric))
+    if metric.component == "trainer" and metric.policy_version is not None:
+        return replace(state, steps=_with_step(state.steps, metric, metric.policy_version))
     if metric.component == "evaluator" and metric.policy_version is not None:
         return replace(state, accuracies=_with_accuracy(state.accuracies, metric))
     reports = dict(state.reports)
@@ -116,9 +121,9 @@ def observe(state: Dashboard, metric: schemas.Metric) -> Dashboard:
     return replace(state, reports=reports)
 
 
-def _with_step(steps: tuple[Step, ...], metric: schemas.Metric) -> tuple[Step, ...]:
-    step = Step(int(metric.values["step"]), metric.time, metric.values)
-    kept = tuple(s for s in steps if s.step < step.step)
+def _with_step(steps: tuple[Step, ...], metric: schemas.Metric, version: int) -> tuple[Step, ...]:
+    step = Step(version, metric.time, metric.values)
+    kept = tuple(s for s in steps if s.version < version)
     return (*kept, step)[-KEPT_POINTS:]
 
 

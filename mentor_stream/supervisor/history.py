@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import TextIO
 
@@ -21,8 +22,9 @@ class History:
     """The run's training steps and evaluations, each once, in order."""
 
     steps: dict[int, schemas.Metric] = field(default_factory=dict)
+    """What the trainer reported, by policy version."""
     evaluations: dict[int, schemas.Metric] = field(default_factory=dict)
-    """By policy version."""
+    """What the evaluator reported, by policy version."""
     seconds: float = 0.0
     """Time in which the run was at work, pauses left out."""
     undone: set[int] = field(default_factory=set)
@@ -33,27 +35,32 @@ class History:
     def add(self, metric: schemas.Metric, offset: int) -> None:
         """Take in the next metric of the topic.
 
-        A trainer that resumes from its checkpoint repeats the steps since: the later ones are what happened,
-        and any step beyond them was undone with them.
+        A trainer that resumes from its checkpoint repeats the versions since: the later ones are what
+        happened, and any version beyond them was undone with them.
         """
         if self._last is not None:
             gap = metric.time - self._last
             self.seconds += max(0.0, gap) if gap < PAUSE_SECONDS else 0.0
         self._last = metric.time
-        if metric.component == "trainer" and "step" in metric.values:
-            step = int(metric.values["step"])
-            for later in [s for s in reversed(self.steps) if s >= step]:
-                self._undo(self.steps, "step", later)
-            self.steps[step] = metric
-            self._offsets["step", step] = offset
-        elif metric.component == "evaluator" and metric.policy_version is not None:
-            self._undo(self.evaluations, "evaluation", metric.policy_version)
-            self.evaluations[metric.policy_version] = metric
-            self._offsets["evaluation", metric.policy_version] = offset
+        version = metric.policy_version
+        if metric.component == "trainer" and version is not None:
+            # Versions rise in the order of insertion, so what was undone stands at the end.
+            for undone in list(takewhile(lambda known: known >= version, reversed(self.steps))):
+                self._undo(self.steps, "trainer", undone)
+            self._keep(self.steps, metric, version, offset)
+        elif metric.component == "evaluator" and version is not None:
+            self._undo(self.evaluations, "evaluator", version)
+            self._keep(self.evaluations, metric, version, offset)
 
-    def _undo(self, known: dict[int, schemas.Metric], kind: str, number: int) -> None:
-        if known.pop(number, None) is not None:
-            self.undone.add(self._offsets.pop((kind, number)))
+    def _keep(
+        self, known: dict[int, schemas.Metric], metric: schemas.Metric, version: int, offset: int
+    ) -> None:
+        known[version] = metric
+        self._offsets[metric.component, version] = offset
+
+    def _undo(self, known: dict[int, schemas.Metric], component: str, version: int) -> None:
+        if known.pop(version, None) is not None:
+            self.undone.add(self._offsets.pop((component, version)))
 
 
 async def read(stream: Stream) -> History:

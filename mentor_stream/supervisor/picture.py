@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 def line(state: Dashboard, queues: Queues | None, now: float) -> Text:
     """The state in one line, for logs and pipes."""
-    rows = [Row("step", _numbers(state.latest, "{step:,.0f}")), *_outcome_rows(state, arrow="->")]
+    rows = [Row("version", f"{state.version:,}"), *_outcome_rows(state, arrow="->")]
     rows += [*_queue_rows(state, queues), Row("tokens/s", _rate(state, now)), *_token_rows(state)]
     known = (f"{row.label} {row.value}" for row in rows if row.value != MISSING)
     return Text(f"{_clock(now)} " + "  ".join(known))
@@ -99,10 +99,10 @@ def _progress(state: Dashboard) -> RenderableType:
 
 
 def _token_rows(state: Dashboard) -> list[Row]:
-    tokens, steps = state.latest.get("generated_tokens", 0.0), state.latest.get("step", 0.0)
+    tokens = state.latest.get("generated_tokens", 0.0)
     rows = [Row("tokens", f"{tokens:,.0f}" + (f" of {state.max_tokens:,}" if state.max_tokens else ""))]
     if state.max_versions:
-        rows.append(Row("versions", f"{steps:,.0f} of {state.max_versions:,}"))
+        rows.append(Row("versions", f"{state.version:,} of {state.max_versions:,}"))
     return rows
 
 
@@ -132,6 +132,7 @@ def _accuracy_row(state: Dashboard, arrow: str) -> Row:
 def _training_rows(state: Dashboard) -> list[Row]:
     value = state.latest
     return [
+        Row("version", f"{state.version:,}"),
         Row("step", _numbers(value, "{step:,.0f}")),
         Row("loss", _numbers(value, "{loss:+.4f}")),
         Row("grad norm", _numbers(value, "{grad_norm:.3f}")),

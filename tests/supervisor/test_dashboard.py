@@ -20,22 +20,25 @@ def a_metric(
     )
 
 
+def a_step(version: int, time: float = 0.0, **values: float) -> schemas.Metric:
+    return a_metric("trainer", time=time, version=version, **values)
+
+
 def seen(*metrics: schemas.Metric, start: Dashboard = EMPTY) -> Dashboard:
     return reduce(observe, metrics, start)
 
 
 def test_the_latest_value_of_everything_is_kept_when_a_later_step_leaves_it_out() -> None:
-    state = seen(
-        a_metric("trainer", step=1, reward=0.1, rescue_rate=0.5), a_metric("trainer", step=2, reward=0.2)
-    )
-    assert state.latest == {"step": 2, "reward": 0.2, "rescue_rate": 0.5}
+    state = seen(a_step(1, reward=0.1, rescue_rate=0.5), a_step(2, reward=0.2))
+    assert state.latest == {"reward": 0.2, "rescue_rate": 0.5}
+    assert state.version == 2
     assert state.curve("reward") == [0.1, 0.2]
     assert state.curve("rescue_rate") == [0.5]
 
 
-def test_a_trainer_that_resumes_from_its_checkpoint_replaces_the_steps_it_repeats() -> None:
-    first = [a_metric("trainer", step=step, reward=0.1 * step) for step in (1, 2, 3)]
-    assert seen(*first, a_metric("trainer", step=2, reward=0.9)).curve("reward") == [0.1, 0.9]
+def test_a_trainer_that_resumes_from_its_checkpoint_replaces_the_versions_it_repeats() -> None:
+    first = [a_step(version, reward=0.1 * version) for version in (1, 2, 3)]
+    assert seen(*first, a_step(2, reward=0.9)).curve("reward") == [0.1, 0.9]
 
 
 def test_held_out_accuracies_are_ordered_by_version_and_the_first_one_is_never_forgotten() -> None:
@@ -63,29 +66,26 @@ def test_totals_include_the_processes_that_died_and_rates_do_not() -> None:
 
 def test_progress_is_that_of_the_limit_that_will_be_reached_first() -> None:
     both = Dashboard(run="test", batch_groups=1, max_tokens=1000, max_versions=10)
-    step = a_metric("trainer", step=6, generated_tokens=200)
+    step = a_step(6, generated_tokens=200)
     assert seen(step, start=both).progress() == pytest.approx(0.6)
     assert seen(step).progress() == pytest.approx(0.2)
     assert seen(step, start=Dashboard(run="test", batch_groups=1)).progress() is None
 
 
 def test_the_time_left_follows_from_the_pace_of_the_last_minutes() -> None:
-    slow = [a_metric("trainer", time=t, step=t, generated_tokens=t / 100) for t in range(1, 100)]
-    fast = [
-        a_metric("trainer", time=1000 + t, step=100 + t, generated_tokens=100 + 10 * t) for t in range(11)
-    ]
+    slow = [a_step(t, time=t, generated_tokens=t / 100) for t in range(1, 100)]
+    fast = [a_step(100 + t, time=1000 + t, generated_tokens=100 + 10 * t) for t in range(11)]
     assert seen(*slow, *fast).seconds_left() == pytest.approx(80)
 
 
-def test_no_time_left_is_guessed_before_there_are_two_steps() -> None:
+def test_no_time_left_is_guessed_before_there_are_two_versions() -> None:
     assert EMPTY.seconds_left() is None
-    assert seen(a_metric("trainer", step=1, generated_tokens=5)).seconds_left() is None
+    assert seen(a_step(1, generated_tokens=5)).seconds_left() is None
 
 
-@given(steps=st.lists(st.integers(0, 300), max_size=400))
-def test_kept_steps_always_rise_and_stay_bounded(steps: list[int]) -> None:
-    kept = seen(*(a_metric("trainer", step=step) for step in steps)).steps
-    numbers = [step.step for step in kept]
-    assert numbers == sorted(set(numbers))
-    assert len(numbers) <= KEPT_POINTS
-    assert numbers[-1:] == steps[-1:]
+@given(versions=st.lists(st.integers(0, 300), max_size=400))
+def test_kept_versions_always_rise_and_stay_bounded(versions: list[int]) -> None:
+    kept = [step.version for step in seen(*map(a_step, versions)).steps]
+    assert kept == sorted(set(kept))
+    assert len(kept) <= KEPT_POINTS
+    assert kept[-1:] == versions[-1:]

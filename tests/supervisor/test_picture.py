@@ -9,7 +9,7 @@ from mentor_stream.supervisor.board import Board
 from mentor_stream.supervisor.dashboard import Dashboard, observe
 from mentor_stream.supervisor.drain import Queues
 from mentor_stream.supervisor.picture import line, picture, sparkline
-from tests.supervisor.test_dashboard import a_metric
+from tests.supervisor.test_dashboard import a_metric, a_step
 
 EMPTY = Dashboard(run="chain", batch_groups=32, max_tokens=400_000)
 
@@ -19,11 +19,20 @@ def a_board() -> Board:
     state = observe(state, a_metric("evaluator", version=40, heldout_accuracy=0.875))
     state = observe(
         state,
-        a_metric("trainer", step=42, reward=0.61, zero_reward_fraction=0.25, rescue_rate=0.9, loss=-0.0123,
-                 staleness_max=3, generated_tokens=182_340, pending_groups=14),
-    )  # fmt: skip
+        a_step(
+            42,
+            loss=-0.0123,
+            reward=0.61,
+            zero_reward_fraction=0.25,
+            rescue_rate=0.9,
+            staleness_mean=1.2,
+            staleness_max=3,
+            generated_tokens=182_340,
+            pending_groups=14,
+        ),
+    )
     state = observe(state, a_metric("rollout", time=99, tokens_per_second=2810))
-    return Board(state, queues=Queues(time=100, queries=22, guided=9, collapsed=31, written=99))
+    return Board(state, started=40, queues=Queues(time=100, queries=22, guided=9, collapsed=31, written=99))
 
 
 def drawn(board: Board, width: int) -> str:
@@ -45,8 +54,8 @@ def test_the_picture_shows_learning_queues_and_progress_at_any_width(width: int)
 
 
 def test_a_run_without_a_single_metric_can_be_drawn() -> None:
-    assert "held-out accuracy" in drawn(Board(EMPTY), 80)
-    assert "step" not in line(EMPTY, None, 0).plain
+    assert "held-out accuracy" in drawn(Board(EMPTY, started=40), 80)
+    assert "reward" not in line(EMPTY, None, 0).plain
 
 
 def test_a_note_with_square_brackets_is_shown_as_it_is() -> None:
@@ -58,7 +67,13 @@ def test_a_note_with_square_brackets_is_shown_as_it_is() -> None:
 def test_the_line_holds_what_a_log_needs() -> None:
     board = a_board()
     text = line(board.dashboard, board.queues, 100).plain
-    for expected in ("step 42", "0.000 -> 0.875 (v40)", "reward 0.61", "for mentor 31", "182,340 of 400,000"):
+    for expected in (
+        "version 42",
+        "0.000 -> 0.875 (v40)",
+        "reward 0.61",
+        "for mentor 31",
+        "182,340 of 400,000",
+    ):
         assert expected in text
     assert "\n" not in text
 

@@ -10,7 +10,7 @@ from mentor_stream import snapshots
 from mentor_stream.supervisor import curves
 from mentor_stream.supervisor.history import History
 from mentor_stream.supervisor.results import copy_model, summarise
-from tests.supervisor.test_dashboard import a_metric
+from tests.supervisor.test_dashboard import a_metric, a_step
 
 
 def a_history(*metrics: schemas.Metric) -> History:
@@ -32,9 +32,9 @@ def a_release(**consumed: int) -> schemas.PolicyRelease:
     )
 
 
-def test_steps_repeated_after_a_resume_replace_the_ones_that_were_undone() -> None:
-    steps = [a_metric("trainer", step=step, reward=0.1) for step in (1, 2, 3)]
-    history = a_history(*steps, a_metric("trainer", step=2, reward=0.7))
+def test_versions_repeated_after_a_resume_replace_the_ones_that_were_undone() -> None:
+    first = [a_step(version, reward=0.1) for version in (1, 2, 3)]
+    history = a_history(*first, a_step(2, reward=0.7))
     assert sorted(history.steps) == [1, 2]
     assert history.steps[2].values["reward"] == 0.7
     assert history.undone == {1, 2}
@@ -83,8 +83,8 @@ def test_the_curves_are_four_panels_in_one_png(tmp_path: Path, monkeypatch: pyte
     )
     history = a_history(
         a_metric("evaluator", version=0, heldout_accuracy=0.0, generated_tokens=0),
-        a_metric("trainer", step=1, reward=0.1, zero_reward_fraction=1.0, generated_tokens=100),
-        a_metric("trainer", step=2, reward=0.2, zero_reward_fraction=0.9, generated_tokens=200),
+        a_step(1, reward=0.1, zero_reward_fraction=1.0, generated_tokens=100),
+        a_step(2, reward=0.2, zero_reward_fraction=0.9, generated_tokens=200),
     )
     curves.draw(history, "a run", tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
