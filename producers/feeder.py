@@ -65,10 +65,11 @@ class Feeder:
         news = self._news
         left = WINDOW if self._total is None else self._total - self._fed
         size = 0 if self._over else min(WINDOW, left, self._admission.room(self._fed))
-        if size == 0:
-            return await news.wait()
-        await self._feed(range(self._fed, self._fed + size))
-        self._fed += size
+        if size > 0:
+            await self._feed(range(self._fed, self._fed + size))
+            self._fed += size
+        else:
+            await news.wait()
 
     async def _feed(self, positions: Sequence[int]) -> None:
         """Publish these positions; on return all of them are durable, which progress.py relies on."""
@@ -90,9 +91,9 @@ class Feeder:
     def _own(self, query: schemas.Query) -> int:
         if query.query_id != self._query(query.position).query_id:
             raise ConfigError(
-                f"data.train is {str(self._dataset.path)!r}: not the questions that run {self._run.name!r} was "
-                f"fed so far (position {query.position} differs). Its content, data.question, data.answer or "
-                "run.seed has changed: undo that, or set another run.name."
+                f"data.train is {str(self._dataset.path)!r}: not what run {self._run.name!r} was fed so far "
+                f"(position {query.position} differs). The file, a column's name or run.seed has changed: "
+                "undo that, or set another run.name."
             )
         return query.position
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 WINDOW = 64
 """Queries sent at once. A smaller window than the one that fed a run before would overlook gaps."""
 
-TAIL = 2 * WINDOW
-"""Messages at a partition's end that surely hold its part of the last window: nothing older than one window
-before the last can stand behind something in it."""
+TAIL = 4 * WINDOW
+"""Messages at a partition's end that surely hold its part of the last window: behind a position stand only
+those of its own sending and later ones, two windows at most, and as many repeats."""
 
 
 class Progress(NamedTuple):

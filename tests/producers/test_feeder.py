@@ -1,0 +1,196 @@
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+import schemas
+from mentor_stream import stream, topics
+from mentor_stream.config import load
+from mentor_stream.stream import Stream
+from producers.feeder import component
+
+pytestmark = pytest.mark.anyio
+
+PROCESS = """
+import sys
+from pathlib import Path
+from mentor_stream.config import load
+from producers.feeder import component
+component.run(load(Path(sys.argv[1]), component.sections))
+"""
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "trio"
+
+
+@pytest.fixture
+async def connected(tmp_path: Path) -> AsyncIterator[Stream]:
+    async with stream.connect(f"sqlite:///{tmp_path}/stream.db", "test", "tester") as found:
+        yield found
+
+
+def write_questions(path: Path, count: int) -> None:
+    rows = [{"question": f"What is {i} + 1?", "answer": i + 1} for i in range(count)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def write_config(directory: Path, *, batch_groups: int, epochs: int | None = None, more: str = "") -> Path:
+    path = directory / "run.toml"
+    path.write_text(
+        f"""
+        [run]
+        name = "test"
+        directory = "{directory}"
+        broker = "sqlite:///{directory}/stream.db"
+        policy = "{directory}"
+        batch_groups = {batch_groups}
+        max_staleness = 1
+        [data]
+        train = "{directory}/train.jsonl"
+        {"" if epochs is None else f"epochs = {epochs}"}
+        {more}
+        """
+    )
+    return path
+
+
+@contextmanager
+def feeding(config: Path) -> Iterator["subprocess.Popen[str]"]:
+    command = [sys.executable, "-c", PROCESS, str(config)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+async def fed(connected: Stream) -> int:
+    return sum(bounds.next for bounds in (await connected.bounds(topics.QUERIES)).values())
+
+
+async def until_fed(connected: Stream, at_least: int) -> None:
+    with anyio.fail_after(60):
+        while await fed(connected) < at_least:
+            await anyio.sleep(0.005)
+
+
+async def everything(connected: Stream) -> list[schemas.Query]:
+    async with connected.reader(topics.QUERIES, start="earliest", follow=False) as queries:
+        return [delivery.record async for delivery in queries]
+
+
+def a_release(version: int, *, resolved: int, accepted: int, final: bool = False) -> schemas.PolicyRelease:
+    return schemas.PolicyRelease(
+        policy_version=version,
+        step=version,
+        uri="nowhere",
+        digest="",
+        consumed=schemas.Consumed(resolved=resolved, accepted=accepted),
+        final=final,
+        published_at=0.0,
+    )
+
+
+async def test_a_feeder_killed_again_and_again_feeds_every_position_exactly_once(
+    tmp_path: Path, connected: Stream
+) -> None:
+    write_questions(tmp_path / "train.jsonl", 1000)
+    config = write_config(tmp_path, batch_groups=1024, epochs=2)
+    for goal in (1, 333, 1200):
+        with feeding(config) as process:
+            await until_fed(connected, goal)
+            process.kill()
+    with feeding(config) as process:
+        code = await anyio.to_thread.run_sync(lambda: process.wait(60))
+        assert code == 0
+    queries = await everything(connected)
+    assert sorted(query.position for query in queries) == list(range(2000))
+    assert len({(query.query_id, query.attempt) for query in queries}) == 2000
+    assert len({query.query_id for query in queries}) == 1000
+
+
+async def test_the_feeder_waits_for_the_trainer_and_follows_its_counters(
+    tmp_path: Path, connected: Stream
+) -> None:
+    write_questions(tmp_path / "train.jsonl", 5)
+    with feeding(write_config(tmp_path, batch_groups=4)):
+        await until_fed(connected, 8)
+        await connected.publish(topics.POLICIES, a_release(0, resolved=3, accepted=1))
+        await until_fed(connected, 10)
+        await connected.publish(topics.POLICIES, a_release(1, resolved=8, accepted=4))
+        await until_fed(connected, 16)
+        async with connected.reader(topics.METRICS, start="earliest") as metrics:
+            with anyio.fail_after(30):
+                async for delivery in metrics:
+                    if delivery.record.policy_version == 1 and delivery.record.values["fed"] == 16:
+                        assert delivery.record.values == {"fed": 16, "outstanding": 8, "capacity": 8}
+                        break
+        assert await fed(connected) == 16
+    epochs = {query.position: query.attempt for query in await everything(connected)}
+    assert epochs == {position: position // 5 for position in range(16)}
+
+
+async def test_a_restarted_feeder_starts_from_the_newest_counters(tmp_path: Path, connected: Stream) -> None:
+    write_questions(tmp_path / "train.jsonl", 5)
+    config = write_config(tmp_path, batch_groups=4)
+    with feeding(config):
+        await until_fed(connected, 8)
+    await connected.publish(topics.POLICIES, a_release(1, resolved=8, accepted=8))
+    await connected.publish(topics.POLICIES, a_release(2, resolved=8, accepted=8))
+    with feeding(config):
+        await until_fed(connected, 16)
+
+
+async def test_questions_that_changed_during_a_run_are_refused(tmp_path: Path, connected: Stream) -> None:
+    write_questions(tmp_path / "train.jsonl", 5)
+    config = write_config(tmp_path, batch_groups=4)
+    with feeding(config):
+        await until_fed(connected, 8)
+    write_questions(tmp_path / "train.jsonl", 6)
+    with feeding(config) as process:
+        _, errors = await anyio.to_thread.run_sync(lambda: process.communicate(timeout=60))
+    assert process.returncode == 1
+    assert "not what run 'test' was fed so far" in errors
+    assert await fed(connected) == 8
+
+
+def test_a_config_with_readable_questions_has_no_problems(tmp_path: Path) -> None:
+    write_questions(tmp_path / "train.jsonl", 5)
+    config = load(write_config(tmp_path, batch_groups=4), component.sections)
+    assert list(component.check(config)) == []
+
+
+def test_the_check_names_missing_files_and_unreadable_references_at_once(tmp_path: Path) -> None:
+    (tmp_path / "train.jsonl").write_text(
+        '{"question": "?", "answer": "1"}\n{"question": "?", "answer": "\\\\frac{1}{"}\n'
+    )
+    path = write_config(tmp_path, batch_groups=4, more=f'heldout = "{tmp_path}/absent.parquet"')
+    problems = list(component.check(load(path, component.sections)))
+    assert len(problems) == 2
+    assert "data.heldout" in problems[0]
+    assert "train.jsonl line 2" in problems[1]
+
+
+@pytest.mark.parametrize(
+    ("verifier", "complaint"),
+    [
+        ("{kind = 'mth'}", "known: exact, math"),
+        ("{kind = 'exact', trim = true}", "reward.verifier.trim: no such setting"),
+        ("{kind = 'tests.hostile:Unbuildable'}", "no tools here"),
+    ],
+)
+def test_the_check_names_a_verifier_that_cannot_be_made(
+    tmp_path: Path, verifier: str, complaint: str
+) -> None:
+    write_questions(tmp_path / "train.jsonl", 5)
+    path = write_config(tmp_path, batch_groups=4, more=f"[reward]\nverifier = {verifier}")
+    (problem,) = component.check(load(path, component.sections))
+    assert complaint in problem
