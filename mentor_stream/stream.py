@@ -101,12 +101,13 @@ class Stream:
             try:
                 record = schemas.decode(message.value, kinds[message.topic], max_bytes=MAX_RECORD_BYTES)
             except schemas.RecordError as error:
-                await self._bury(message, error)
+                await self.bury(message, error)
                 release(message)
                 continue
             yield Delivery(record, message, release)
 
-    async def _bury(self, message: Message, error: schemas.RecordError) -> None:
+    async def bury(self, message: Message, error: schemas.RecordError) -> None:
+        """Keep a record that cannot be dealt with, and why, as a dead letter."""
         kept = message.value[: MAX_RECORD_BYTES // 2]
         letter = schemas.DeadLetter(
             source=self.component,

@@ -1,0 +1,10 @@
+"""One rank of the trainer: what torchrun starts."""
+
+import sys
+from pathlib import Path
+
+from mentor_stream.component import load_config
+from trainer.component import run
+
+if __name__ == "__main__":
+    run(load_config(Path(sys.argv[1])))

@@ -1,0 +1,69 @@
+"""Checkpoints: model, optimizer and the place in the stream, whole or not at all.
+
+A checkpoint is a snapshot directory (digests, sync, one rename) that holds megatron's distributed
+checkpoint, the ledger of arrivals and the consumed ids. What it says of the stream is the truth on
+resume: nothing else remembers what was trained on.
+"""
+
+import logging
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from mentor_stream import snapshots
+from mentor_stream.snapshots import SnapshotError
+from trainer.batches import Ledger
+
+log = logging.getLogger(__name__)
+
+_SHARDS, _STATE, _IDS = "model", "state.json", "consumed_ids.bin"
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """What a checkpoint holds beside weights and ids."""
+
+    version: int
+    """Batches trained."""
+    step: int
+    """Optimizer steps taken."""
+    ledger: Ledger
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """A checkpoint that was found whole. Its weights are still on disk, in `shards`."""
+
+    state: State
+    consumed_ids: bytes
+    shards: Path
+
+
+def write(
+    directory: Path, state: State, consumed_ids: bytes, save_shards: Callable[[Path], None], *, keep: int
+) -> None:
+    """Write a version's checkpoint and remove old ones. `save_shards` fills a directory, on all ranks."""
+
+    def fill(draft: Path) -> None:
+        shards = draft / _SHARDS
+        shards.mkdir()
+        save_shards(shards)
+        (draft / _STATE).write_bytes(msgspec.json.format(msgspec.json.encode(state), indent=1))
+        (draft / _IDS).write_bytes(consumed_ids)
+
+    snapshots.write(directory, state.version, fill)
+    snapshots.prune(directory, keep)
+
+
+def newest(directory: Path) -> Loaded | None:
+    """The newest checkpoint that is whole. A damaged one is reported and put aside."""
+    for path in sorted(directory.glob("v*"), reverse=True):
+        try:
+            snapshots.verify(path, snapshots.file_digest(path / snapshots.MANIFEST))
+            state = msgspec.json.decode((path / _STATE).read_bytes(), type=State)
+            return Loaded(state, (path / _IDS).read_bytes(), path / _SHARDS)
+        except (SnapshotError, OSError, ValueError) as error:
+            aside = path.with_name(f"damaged-{path.name}-{random.randrange(2**32):08x}")  # noqa: S311
+            log.warning("checkpoint %s is damaged (%s); using the one before, kept as %s", path, error, aside)
+            path.rename(aside)
+    return None

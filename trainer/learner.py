@@ -1,0 +1,124 @@
+"""One optimization step on this rank: groups in, moved weights and measurements out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from megatron.core import parallel_state
+from megatron.core.pipeline_parallel import get_forward_backward_func
+from torch import Tensor
+
+from schemas import Group
+from trainer import cpu, grpo, hf, model, packing
+from trainer.architecture import Architecture
+from trainer.component import TrainerConfig
+from trainer.grpo import TokenLoss
+from trainer.optimizer import Optimizer
+from trainer.packing import MicroBatch
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one batch did; None where no row had an advantage, so that no step was taken."""
+
+    loss: float
+    ratio_mean: float
+    """Mean importance ratio over the trained tokens."""
+    clip_fraction: float
+    """Share of the trained tokens on which the clip was in force."""
+    grad_norm: float
+    """Before clipping."""
+
+
+class Learner:
+    """The policy and its optimizer. Every rank holds one and calls the same methods in the same order."""
+
+    def __init__(self, config: TrainerConfig, policy: Path, architecture: Architecture) -> None:
+        self.config, self.policy, self.architecture = config, policy, architecture
+        self.model = model.build(architecture, config.precision)
+        self.network: Any = self.model.module
+        hf.load(policy, architecture, self.network)
+        self.optimizer = Optimizer(config, self.model)
+
+    def step(self, groups: Sequence[Group]) -> Step | None:
+        """Learn from one batch. Without any advantage nothing moves, Adam's momentum included."""
+        rows = packing.rows(groups, self.config)
+        if not rows:
+            return None
+        mine = packing.micro_batches(rows, self.config.max_tokens_per_microbatch)[self._share()]
+        self.optimizer.zero_gradients()
+        sums = self._forward_backward(mine or [_nothing(rows)])
+        dist.all_reduce(sums, group=parallel_state.get_data_parallel_group())
+        loss, ratio, clipped, tokens = sums.tolist()
+        return Step(loss, ratio / tokens, clipped / tokens, self.optimizer.step())
+
+    def logprobs(self, batch: MicroBatch) -> Tensor:
+        """Log-probabilities of the completion tokens at the sampling temperature [tokens]."""
+        where = cpu.device()
+        tokens_BT, chosen_BT = batch.tokens_BT.to(where), batch.completion_BT.to(where)
+        positions_BT = torch.arange(tokens_BT.size(1), device=where).expand_as(tokens_BT)
+        logits_BTV = self.model(tokens_BT, positions_BT, None)
+        targets_N = batch.targets_BT.to(where)[chosen_BT]
+        return model.token_logprobs(logits_BTV[chosen_BT], targets_N, batch.temperature_N.to(where))
+
+    def weights(self) -> dict[str, Tensor]:
+        """All weights under their Hugging Face names."""
+        return hf.gather(self.architecture, self.network)
+
+    def sharded_state(self, *, loading: bool = False) -> dict[str, Any]:
+        """This rank's part of what a checkpoint holds of the model and the optimizer."""
+        weights = self.network.sharded_state_dict()
+        return {"model": weights} | self.optimizer.sharded_state(weights, loading=loading)
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Continue from a loaded checkpoint."""
+        self.network.load_state_dict(state["model"])
+        self.optimizer.load(state)
+
+    def _share(self) -> slice:
+        rank = parallel_state.get_data_parallel_rank()
+        return slice(rank, None, parallel_state.get_data_parallel_world_size())
+
+    def _forward_backward(self, batches: Sequence[MicroBatch]) -> Tensor:
+        """Accumulate gradients; returns sums of loss, ratio, clipped tokens and tokens [4]."""
+        accumulate: Any = get_forward_backward_func()
+        reports = accumulate(
+            forward_step_func=self._forward,
+            data_iterator=iter(batches),
+            model=[self.model],
+            num_microbatches=len(batches),
+            seq_length=1,  # both unused without pipeline stages
+            micro_batch_size=1,
+        )
+        return torch.stack([report["sums"] for report in reports]).sum(0)
+
+    def _forward(self, batches: Iterator[MicroBatch], _: Any) -> tuple[Tensor, Any]:
+        batch = next(batches)
+        return self.logprobs(batch), lambda logprobs_N: self._loss(batch, logprobs_N)
+
+    def _loss(self, batch: MicroBatch, logprobs_N: Tensor) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+        where = logprobs_N.device
+        token = self._token_loss(logprobs_N, batch.sampler_N.to(where), batch.advantages_N.to(where))
+        loss = (token.loss_N * batch.weights_N.to(where)).sum()
+        tokens = torch.tensor(len(logprobs_N), dtype=torch.int, device=where)
+        sums = [loss.detach(), token.ratio_N.sum(), token.clipped_N.sum(), tokens]
+        return loss, tokens, {"sums": torch.stack([s.double() for s in sums])}
+
+    def _token_loss(self, logprobs_N: Tensor, sampler_N: Tensor, advantages_N: Tensor) -> TokenLoss:
+        c = self.config
+        if c.importance_cap is not None:
+            return grpo.truncated_loss(logprobs_N, sampler_N, advantages_N, cap=c.importance_cap)
+        return grpo.clipped_loss(
+            logprobs_N, sampler_N, advantages_N, clip_low=c.clip_low, clip_high=c.clip_high
+        )
+
+
+def _nothing(rows: Sequence[packing.Row]) -> MicroBatch:
+    """A micro-batch without completion tokens, for a rank that got no rows: it must still take part."""
+    batch = packing.micro_batches(rows[:1], 1)[0]
+    none = torch.zeros(0)
+    masked = torch.zeros_like(batch.completion_BT)
+    return MicroBatch(batch.tokens_BT, batch.targets_BT, masked, none, none, none, none)

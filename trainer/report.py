@@ -1,0 +1,106 @@
+"""What the trainer says of itself: one Metric per step, and a line in its log when it has nothing to do."""
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from schemas import Group
+from trainer.batches import Arrivals
+from trainer.intake import Intake
+from trainer.learner import Step
+from trainer.tally import Tally
+
+log = logging.getLogger(__name__)
+
+STARVED_SECONDS = 30.0
+
+
+def ages(batch: Sequence[Group], version: int) -> list[int]:
+    """How many versions old the oldest token of each group is; groups without tokens have no age."""
+    return [max(0, version - g.oldest_version) for g in batch if g.completion_tokens]
+
+
+class Report:
+    """Collects what happens between two steps and publishes it."""
+
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+        self._tally = Tally()
+        self._waited = self._stepped = 0.0
+        self._last_news = time.monotonic()
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Around time spent without groups."""
+        started = time.monotonic()
+        yield
+        self._waited += time.monotonic() - started
+
+    @contextmanager
+    def stepping(self) -> Iterator[None]:
+        """Around the optimization step."""
+        started = time.monotonic()
+        yield
+        self._stepped = time.monotonic() - started
+
+    def arrived(self, group: Group, *, collapsed: bool) -> None:
+        """Count a new group."""
+        self._tally.add(group, collapsed=collapsed)
+        self._last_news = time.monotonic()
+
+    def starved(self, arrivals: Arrivals) -> None:
+        """Say what is waited for, at most once in STARVED_SECONDS."""
+        if time.monotonic() - self._last_news < STARVED_SECONDS:
+            return
+        self._last_news = time.monotonic()
+        booked = arrivals.consumed
+        log.info(
+            "no group for %.0f s: the next batch has %d of %d, %d guided ones are over their share; "
+            "%d plain groups came back, %d of them collapsed, %d were guided; are rollout and mentor up?",
+            STARVED_SECONDS,
+            arrivals.placed,
+            arrivals.rule.batch_groups,
+            arrivals.waiting - arrivals.placed,
+            booked.resolved,
+            booked.collapsed,
+            booked.guided,
+        )
+
+    def stepped(
+        self, step: int, outcome: Step | None, ages_seen: Sequence[int], arrivals: Arrivals, version: int
+    ) -> None:
+        """Publish what the batch did and what arrived since the one before."""
+        booked = arrivals.consumed
+        values: dict[str, float] = {
+            "step": step,
+            "generated_tokens": booked.tokens,
+            "pending_groups": arrivals.waiting,
+            "stale_groups": booked.stale,
+            "surplus_groups": arrivals.surplus,
+            "step_seconds": self._stepped,
+            "wait_seconds": self._waited,
+            **self._tally.values(),
+            **_outcome_values(outcome),
+            **_age_values(ages_seen),
+        }
+        self._intake.report(values, version)
+        log.info("version %d: %s", version, " ".join(f"{name} {value:.4g}" for name, value in values.items()))
+        self._tally, self._waited = Tally(), 0.0
+
+
+def _outcome_values(outcome: Step | None) -> dict[str, float]:
+    if outcome is None:
+        return {}
+    return {
+        "loss": outcome.loss,
+        "ratio_mean": outcome.ratio_mean,
+        "clip_fraction": outcome.clip_fraction,
+        "grad_norm": outcome.grad_norm,
+    }
+
+
+def _age_values(ages_seen: Sequence[int]) -> dict[str, float]:
+    if not ages_seen:
+        return {}
+    return {"staleness_mean": sum(ages_seen) / len(ages_seen), "staleness_max": max(ages_seen)}

@@ -1,0 +1,52 @@
+"""Distributed checkpoint files, written and read by the ranks themselves.
+
+megatron-core hands writing to forked processes, and keeps a manager process for their results. This
+process runs threads, so it must not fork, and a manager would survive a kill -9 of its parent.
+"""
+
+import queue
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from megatron.core import dist_checkpointing
+from megatron.core.dist_checkpointing.strategies import filesystem_async
+from megatron.core.dist_checkpointing.strategies.filesystem_async import FileSystemWriterAsync
+from megatron.core.dist_checkpointing.strategies.torch import TorchDistSaveShardedStrategy
+
+
+def save(state: dict[str, Any], directory: Path) -> None:
+    """Write every rank's part, and the random state. All ranks call it with the same directory."""
+    strategy = _InProcess("torch_dist", 1, thread_count=1)
+    dist_checkpointing.save(state | {"random": torch.get_rng_state()}, str(directory), strategy)
+
+
+def load(state: dict[str, Any], directory: Path) -> dict[str, Any]:
+    """Read every rank's part, into the layout of `state`. Restores the random state."""
+    loaded: Any = dist_checkpointing.load(state | {"random": torch.get_rng_state()}, str(directory))
+    torch.set_rng_state(loaded["random"])
+    return loaded
+
+
+class _InProcess(TorchDistSaveShardedStrategy):
+    def async_save(self, sharded_state_dict: Any, checkpoint_dir: Path) -> Any:
+        filesystem_async._results_queue = queue.Queue()
+        return super().async_save(sharded_state_dict, checkpoint_dir)
+
+    def _get_save_and_finalize_callbacks(self, writer: Any, save_state_dict_ret: Any) -> Any:
+        request = super()._get_save_and_finalize_callbacks(writer, save_state_dict_ret)
+        transforms = [writer.transforms] if hasattr(writer, "transforms") else []
+        return request._replace(async_fn=partial(_write, transforms)) if request.async_fn else request
+
+
+def _write(transforms: list[Any], _: int, buckets: list[Any], results: queue.Queue[Any]) -> None:
+    written: dict[int, Any] = {}
+    for number, bucket in enumerate(buckets):
+        done, tickets = queue.Queue[Any](), queue.Queue[int]()
+        tickets.put(number)
+        FileSystemWriterAsync.write_preloaded_data(transforms, number, bucket, done, tickets, True)  # pyright: ignore[reportArgumentType]
+        _, written[number] = done.get()
+        if isinstance(written[number], Exception):
+            raise written[number]
+    results.put(written)
