@@ -1,0 +1,227 @@
+"""The evaluator: accuracy on held-out questions, without hints, as releases appear.
+
+It has an engine of its own at low priority: measuring takes no time of the trainer's.
+"""
+
+import logging
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
+import anyio
+import anyio.to_thread
+from pydantic import Field
+
+from mentor_stream import plugins, telemetry, topics
+from mentor_stream.component import Component
+from mentor_stream.config import Config, ConfigError, Section
+from mentor_stream.process import serve
+from mentor_stream.prompts import PromptConfig
+from mentor_stream.snapshots import SnapshotError
+from mentor_stream.stream import Start, Stream, connect
+from producers import releases, rollout
+from producers.datasets import reading
+from producers.datasets.base import DataConfig, Dataset
+from producers.engines.base import Engine
+from producers.groups import Limits
+from producers.judging import judge
+from producers.judging.judge import Judge, RewardConfig
+from producers.rollout import RolloutConfig
+from producers.schedule import Schedule
+from producers.tokenizer import PolicyTokenizer
+from schemas import PolicyRelease, Query, Sampling, Verdict
+
+log = logging.getLogger(__name__)
+
+NICENESS = 10
+"""Added to the process's own: rollout and trainer go first."""
+
+
+class EvaluateConfig(Section):
+    """Section [evaluate]. Engine and verifier are those of [rollout] and [reward]."""
+
+    table: ClassVar[str] = "evaluate"
+
+    every: int = Field(10, ge=1)
+    """Evaluate versions that this divides, besides the first and the final one."""
+    questions: int | None = Field(None, ge=1)
+    """Use the first so many held-out questions; left out, all."""
+    samples: int = Field(1, ge=1)
+    """Completions of each question; accuracy is over all of them."""
+    temperature: float = Field(0.0, ge=0)
+    """0 is greedy."""
+    max_new_tokens: int | None = Field(None, ge=1)
+    """Longest completion; left out, that of [rollout]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A held-out query and its prompt ids, without a hint."""
+
+    query: Query
+    prompt_ids: list[int]
+
+
+class Evaluator:
+    """One evaluation process at work."""
+
+    def __init__(
+        self,
+        config: Config,
+        stream: Stream,
+        engine: Engine,
+        judge: Judge,
+        tokenizer: PolicyTokenizer,
+        questions: Sequence[Question],
+    ) -> None:
+        self._config, self._run = config.of(EvaluateConfig), config.run
+        self._max_new_tokens = limits(config).completion
+        self._stream, self._engine, self._judge, self._tokenizer = stream, engine, judge, tokenizer
+        self._questions = questions
+        self._news = anyio.Event()
+
+    async def work(self) -> None:
+        """Evaluate until the final release has its figure."""
+        schedule = Schedule(self._config.every, await self._evaluated_before())
+        ends = await self._stream.offsets(topics.POLICIES, "latest")
+        async with self._stream.reader(topics.POLICIES, start="earliest", follow=False) as past:
+            async for delivery in past:
+                schedule.note(delivery.record)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._follow, schedule, ends)
+            while not schedule.over:
+                if release := schedule.next():
+                    await self._evaluate(schedule, release)
+                else:
+                    await self._news.wait()
+            tasks.cancel_scope.cancel()
+
+    async def _evaluated_before(self) -> set[int]:
+        """Versions that have their figure, also from earlier lives of this process."""
+        async with self._stream.reader(topics.METRICS, start="earliest", follow=False) as metrics:
+            found = [d.record async for d in metrics if d.record.component == self._stream.component]
+        return {metric.policy_version for metric in found if metric.policy_version is not None}
+
+    async def _follow(self, schedule: Schedule, start: Start) -> None:
+        async with self._stream.reader(topics.POLICIES, start=start) as news:
+            async for delivery in news:
+                schedule.note(delivery.record)
+                self._news.set()
+                self._news = anyio.Event()
+
+    async def _evaluate(self, schedule: Schedule, release: PolicyRelease) -> None:
+        """Publish the release's figure. Raises SnapshotError when the final one is gone or damaged."""
+        try:
+            if release.policy_version == 0:  # what the run starts from: that stays where it is
+                await self._engine.load(self._run.policy, 0)
+            else:
+                await releases.install(self._engine, release)
+        except SnapshotError as error:
+            if schedule.is_final(release):
+                raise
+            log.warning("policy %d is not evaluated: %s", release.policy_version, error)
+            schedule.left_out(release)
+            return
+        values = figures(await self._verdicts())
+        tokens = {"generated_tokens": float(release.consumed.tokens)}
+        await telemetry.report(self._stream, values | tokens, policy_version=release.policy_version)
+        schedule.evaluated(release)
+
+    async def _verdicts(self) -> list[list[Verdict]]:
+        """What the judge says of each question's completions."""
+        groups = await self._engine.generate(
+            [question.prompt_ids for question in self._questions],
+            samples=self._config.samples,
+            sampling=Sampling(temperature=self._config.temperature),
+            max_new_tokens=self._max_new_tokens,
+            seed=self._run.seed,
+        )
+        verdicts: list[list[Verdict]] = [[] for _ in groups]
+
+        async def score(place: int) -> None:
+            texts = [self._tokenizer.text(sample.completion_ids) for sample in groups[place]]
+            scores = await self._judge.score(self._questions[place].query, texts)
+            verdicts[place] = [score.verdict for score in scores]
+
+        async with anyio.create_task_group() as tasks:
+            for place in range(len(groups)):
+                tasks.start_soon(score, place)
+        return verdicts
+
+
+def figures(verdicts: Sequence[Sequence[Verdict]]) -> dict[str, float]:
+    """Accuracy over the completions that could be judged, and how many questions have such a one.
+
+    A judge in trouble says nothing of the policy: without any judged completion there is no accuracy.
+    """
+    judged = [[v for v in row if v in (Verdict.RIGHT, Verdict.WRONG)] for row in verdicts]
+    flat = [verdict for row in judged for verdict in row]
+    values = {
+        "heldout_questions": float(sum(map(bool, judged))),
+        "heldout_unscorable": float(sum(map(len, verdicts)) - len(flat)),
+    }
+    return values | ({"heldout_accuracy": flat.count(Verdict.RIGHT) / len(flat)} if flat else {})
+
+
+def limits(config: Config) -> Limits:
+    """How long held-out prompts and completions may get."""
+    own = config.of(EvaluateConfig).max_new_tokens
+    sampled = rollout.limits(config)
+    return sampled if own is None else replace(sampled, completion=own)
+
+
+def questions(config: Config, dataset: Dataset, tokenizer: PolicyTokenizer) -> list[Question]:
+    """The questions to ask, less those that are too long. Raises ConfigError when that leaves none."""
+    rows = range(len(dataset.rows))[: config.of(EvaluateConfig).questions]
+    queries = [dataset.query(row, position=row, attempt=0) for row in rows]
+    asked = [Question(query, tokenizer.prompt(query.question)) for query in queries]
+    refusals = [limits(config).refusal(len(question.prompt_ids)) for question in asked]
+    kept = [question for question, refusal in zip(asked, refusals, strict=True) if refusal is None]
+    if not kept:
+        raise ConfigError(f"data.heldout is {str(dataset.path)!r}: no question fits, {refusals[0]}")
+    if left := len(asked) - len(kept):
+        log.warning("%d of %d held-out questions are too long and left out", left, len(asked))
+    return kept
+
+
+async def _main(config: Config) -> None:
+    run, data = config.run, config.of(DataConfig)
+    if data.heldout is None:
+        log.warning("data.heldout is not set: there is nothing to evaluate")
+        return
+    tokenizer = PolicyTokenizer(run.policy, config.of(PromptConfig))
+    dataset = await anyio.to_thread.run_sync(reading.read, data.heldout, data, "data.heldout")
+    asked = questions(config, dataset, tokenizer)
+    engine: Engine = plugins.build(rollout.ENGINES, config.of(RolloutConfig).engine, "rollout.engine")
+    async with (
+        judge.running(config.of(RewardConfig)) as verifier,
+        connect(run.broker, run.name, "evaluator") as stream,
+        engine.running(),
+    ):
+        await Evaluator(config, stream, engine, verifier, tokenizer, asked).work()
+
+
+def run(config: Config) -> None:
+    """The process."""
+    os.nice(NICENESS)
+    serve(partial(_main, config))
+
+
+def check(config: Config) -> Iterable[str]:
+    """Problems that single settings do not show."""
+    section = config.of(EvaluateConfig)
+    if section.samples > 1 and section.temperature == 0:
+        yield (
+            f"evaluate.samples is {section.samples}, but greedy completions are all alike. Set it to 1, or "
+            "evaluate.temperature above 0."
+        )
+
+
+component = Component(
+    name="evaluator",
+    sections=(EvaluateConfig, DataConfig, PromptConfig, RolloutConfig, RewardConfig),
+    run=run,
+    check=check,
+)
