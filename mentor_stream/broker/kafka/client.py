@@ -55,6 +55,7 @@ async def opened(
     kind: Callable[..., K], close: Callable[[K], None], settings: ConnectionSettings, **options: Any
 ) -> AsyncIterator[Client[K]]:
     """A client of this kind for the block, closed by `close` whatever happens. Raises BrokerUnavailable."""
+    await _reach(settings)
     turn = anyio.CapacityLimiter(1)
     raw = await _in_thread(partial(_build, kind, settings, options), turn)
     try:
@@ -62,6 +63,23 @@ async def opened(
     finally:
         with anyio.CancelScope(shield=True):
             await _in_thread(partial(close, raw), turn)
+
+
+async def _reach(settings: ConnectionSettings) -> None:
+    """Wait until a server listens; kafka-python's own wait can neither be cancelled nor say what is wrong."""
+    reason = "no answer"
+    with anyio.move_on_after(settings.connect_timeout):
+        while True:
+            for host, port in settings.addresses():
+                try:
+                    stream = await anyio.connect_tcp(host, port)
+                except OSError as error:
+                    reason = f"{host}:{port}: {error.__cause__ or error}"
+                else:
+                    await stream.aclose()
+                    return
+            await anyio.sleep(0.2)
+    raise unavailable(settings, f"{reason} within {settings.connect_timeout:g} s")
 
 
 async def _in_thread(call: Callable[[], T], turn: anyio.CapacityLimiter) -> T:

@@ -4,7 +4,6 @@ import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-import anyio
 from kafka import KafkaAdminClient
 
 from mentor_stream.broker.base import (
@@ -18,7 +17,7 @@ from mentor_stream.broker.base import (
     TopicSpec,
 )
 from mentor_stream.broker.kafka.admin import Admin
-from mentor_stream.broker.kafka.client import opened, unavailable
+from mentor_stream.broker.kafka.client import opened
 from mentor_stream.broker.kafka.consumer import consuming
 from mentor_stream.broker.kafka.producer import producing
 from mentor_stream.broker.kafka.reader import reading
@@ -84,26 +83,8 @@ async def connect(url: str) -> AsyncIterator[Broker]:
     """The cluster behind a kafka:// URL (settings.py). Raises BrokerUnavailable after connect_timeout."""
     settings = parse(url)
     _quiet()
-    await _reach(settings)
     async with opened(KafkaAdminClient, KafkaAdminClient.close, settings) as client:
         yield KafkaBroker(settings, Admin(client))
-
-
-async def _reach(settings: ConnectionSettings) -> None:
-    """Wait until a server listens; kafka-python's own wait can neither be cancelled nor say what is wrong."""
-    reason = "no answer"
-    with anyio.move_on_after(settings.connect_timeout):
-        while True:
-            for host, port in settings.addresses():
-                try:
-                    stream = await anyio.connect_tcp(host, port)
-                except OSError as error:
-                    reason = f"{host}:{port}: {error.__cause__ or error}"
-                else:
-                    await stream.aclose()
-                    return
-            await anyio.sleep(0.2)
-    raise unavailable(settings, f"{reason} within {settings.connect_timeout:g} s")
 
 
 def _quiet() -> None:

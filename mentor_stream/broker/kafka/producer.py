@@ -14,13 +14,14 @@ from kafka import errors
 
 from mentor_stream.broker.base import BrokerError, MessageTooLarge, Receipt
 from mentor_stream.broker.kafka.admin import FRAMING_BYTES, Admin
-from mentor_stream.broker.kafka.client import CLOSE_SECONDS, Client, beside, explained, opened
+from mentor_stream.broker.kafka.client import CLOSE_SECONDS, Client, beside, explained, opened, unavailable
 from mentor_stream.broker.kafka.settings import ConnectionSettings
 
 log = logging.getLogger(__name__)
 
 MAX_REQUEST_BYTES = 64 * 2**20
 """The largest request we make: above any topic limit of ours, below the 100 MB that brokers accept."""
+GRACE_SECONDS = 1.0
 BATCH_BYTES = 2**18
 """Small messages of one partition travel together up to this size."""
 
@@ -60,7 +61,6 @@ class _Parcel:
     settled: anyio.Event = field(default_factory=anyio.Event)
     receipt: Receipt | None = None
     error: BrokerError | None = None
-    abandoned: bool = False
 
 
 class KafkaProducer:
@@ -73,6 +73,8 @@ class KafkaProducer:
         self._under_way = 0
         self._idle = anyio.Event()
         self._on_loop = _loop_entrance()
+        # the client has a time-out of its own, but forgets it while it waits for a new producer id
+        self._timeout = client.settings.send_timeout + GRACE_SECONDS
 
     async def send(
         self, topic: str, key: bytes, value: bytes, headers: Sequence[tuple[str, bytes]] = ()
@@ -82,20 +84,18 @@ class KafkaProducer:
         limit = min(await self._admin.message_limit(topic), MAX_REQUEST_BYTES - FRAMING_BYTES)
         if len(value) > limit:
             raise MessageTooLarge(_too_large(topic, len(value), limit))
-        await self._budget.take(size)
         parcel = _Parcel(topic, key, value, list(headers), size)
-        self._queue.append(parcel)
-        self._under_way += 1
-        self._queued.set()
-        try:
+        with anyio.move_on_after(self._timeout):
+            await self._budget.take(size)
+            self._queue.append(parcel)
+            self._under_way += 1
+            self._queued.set()
             await parcel.settled.wait()
-        except anyio.get_cancelled_exc_class():
-            parcel.abandoned = True
-            raise
-        if parcel.receipt is None:
-            assert parcel.error is not None
-            raise parcel.error
-        return parcel.receipt
+        if parcel.receipt is not None:
+            return parcel.receipt
+        raise parcel.error or unavailable(
+            self._client.settings, f"a message for {topic} was not acknowledged within {self._timeout:g} s"
+        )
 
     async def run(self) -> None:
         """The owner task: hands what is queued to the client, all of it at once."""
@@ -133,8 +133,6 @@ class KafkaProducer:
 
     def _failed(self, parcel: _Parcel, error: errors.KafkaError) -> None:
         parcel.error = explained(error, self._client.settings)
-        if parcel.abandoned:
-            log.warning("a message for %s whose sender had left is lost: %s", parcel.topic, parcel.error)
         self._settle(parcel)
 
     def _settle(self, parcel: _Parcel) -> None:
@@ -155,7 +153,8 @@ async def producing(
         async with beside(producer.run):
             try:
                 yield producer
-                await producer.drained()
+                with anyio.move_on_after(settings.send_timeout):
+                    await producer.drained()
             finally:
                 with anyio.move_on_after(CLOSE_SECONDS, shield=True):
                     await producer.drained()
