@@ -1,6 +1,7 @@
 """One connection to the stream's file: its blocking calls leave the event loop, its failures get words."""
 
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -11,7 +12,7 @@ from anyio import to_thread
 
 from mentor_stream.broker.base import BrokerError, BrokerUnavailable
 from mentor_stream.broker.sqlite.location import Location
-from mentor_stream.broker.sqlite.schema import open_file
+from mentor_stream.broker.sqlite.schema import LOCK_SECONDS, open_file
 
 T = TypeVar("T")
 
@@ -57,9 +58,25 @@ class Database:
             raise
         return result
 
+    def _patiently(self, work: Callable[[], T]) -> T:
+        """Repeat `work`, which is all or nothing, while another connection holds the lock it needs.
+
+        SQLite's own waiting backs off to 100 ms: next to busy writers a member would miss its lease.
+        """
+        deadline = time.monotonic() + self.location.timeout
+        while True:
+            try:
+                return work()
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+            time.sleep(LOCK_SECONDS / 8)
+
     async def _in_thread(self, work: Callable[[], T]) -> T:
         try:
-            return await to_thread.run_sync(work, limiter=self._limiter, abandon_on_cancel=False)
+            return await to_thread.run_sync(
+                partial(self._patiently, work), limiter=self._limiter, abandon_on_cancel=False
+            )
         except (sqlite3.Error, OSError) as error:
             raise explained(error, self.location) from error
 

@@ -5,7 +5,6 @@ order, a partition is a range, and its times never decrease, so that times are f
 """
 
 import sqlite3
-import time
 
 from mentor_stream.broker.base import BrokerError
 from mentor_stream.broker.sqlite.location import Location
@@ -15,6 +14,8 @@ VERSION = 1
 PAGE_BYTES = 16_384
 CACHE_KIBIBYTES = 16_384
 WAL_BYTES = 64 * 2**20
+LOCK_SECONDS = 0.008
+"""How long SQLite itself waits for a lock; Database asks again until the time-out."""
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS topics (
@@ -69,7 +70,7 @@ def open_file(location: Location, synchronous: str) -> sqlite3.Connection:
     """
     location.path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(
-        location.path, timeout=location.timeout, isolation_level=None, check_same_thread=False
+        location.path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
     )
     try:
         if not _is_ours(connection, location):
@@ -85,9 +86,11 @@ def open_file(location: Location, synchronous: str) -> sqlite3.Connection:
 
 def _is_ours(connection: sqlite3.Connection, location: Location) -> bool:
     """Whether the file is a stream; False for an empty one. Nothing is written to a foreign file."""
+    connection.execute("BEGIN")  # one snapshot: another process may be creating the tables just now
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    connection.execute("COMMIT")
     if application == APPLICATION and version == VERSION:
         return True
     if application == APPLICATION:
@@ -103,26 +106,13 @@ def _is_ours(connection: sqlite3.Connection, location: Location) -> bool:
 
 
 def _create(connection: sqlite3.Connection, location: Location) -> None:
-    """Make the file a stream; harmless when other processes do the same at once."""
+    """Make the file a stream; another process may do the same at once, or raise SQLITE_BUSY here."""
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-    _switch_to_wal(connection, location)
-    script = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
-    connection.executescript(f"BEGIN IMMEDIATE; {TABLES} {script} COMMIT;")
-
-
-def _switch_to_wal(connection: sqlite3.Connection, location: Location) -> None:
-    deadline = time.monotonic() + location.timeout
-    while True:
-        try:
-            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
-            break
-        except sqlite3.OperationalError as error:
-            # SQLite does not wait by itself here while another process does the same.
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
+    (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
         raise BrokerError(
             f"{location.path}: its file system cannot share memory between processes; "
             "let run.broker name a file on a local disk"
         )
+    script = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
+    connection.executescript(f"BEGIN IMMEDIATE; {TABLES} {script} COMMIT;")

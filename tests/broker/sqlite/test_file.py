@@ -1,7 +1,6 @@
 """The file: what it may be, where it may lie, and what is said when it fails."""
 
 import sqlite3
-import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 from mentor_stream import broker as brokers
 from mentor_stream.broker import BrokerError, BrokerUnavailable, TopicPartition, TopicSpec
 from mentor_stream.broker.sqlite.location import Location, parse
-from mentor_stream.broker.sqlite.schema import open_file
 
 pytestmark = pytest.mark.anyio
 
@@ -52,16 +50,9 @@ async def test_the_file_and_its_directory_are_created(tmp_path):
 
 
 async def test_many_may_create_the_file_at_once(tmp_path):
-    ready = threading.Barrier(6)
-    location = Location(tmp_path / "stream.db", timeout=20)
-
-    def create() -> None:
-        ready.wait()
-        open_file(location, "full").close()
-
     async with anyio.create_task_group() as tasks:
         for _ in range(6):
-            tasks.start_soon(anyio.to_thread.run_sync, create)
+            tasks.start_soon(open_and_close, tmp_path / "stream.db")
 
 
 async def test_a_text_file_is_refused_and_left_as_it_is(tmp_path):
