@@ -1,8 +1,7 @@
 """Labelled hints: reference, question, hint, and whether the hint gives the reference away.
 
-Collected by hand. Each row is one spelling or one trap; the labels follow DESIGN: an expression that equals the
-reference and does not stand in the question is a leak, in any spelling; a number that merely contains the
-answer's digits is none.
+Collected by hand, one spelling or trap a row. What equals the reference and does not stand in
+the question is a leak, in any spelling; a number that merely contains the answer's digits is none.
 """
 
 from typing import NamedTuple

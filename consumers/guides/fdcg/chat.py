@@ -54,7 +54,7 @@ class Endpoint(Section):
 
 
 class _Unanswered(Exception):
-    """A request without a usable answer: whether to repeat it, and after how many seconds if the server said."""
+    """A request without a usable answer: whether to repeat it, and after what pause if the server said."""
 
     def __init__(self, reason: str, *, again: bool = True, pause: float | None = None) -> None:
         super().__init__(reason)
