@@ -222,6 +222,9 @@ async def consuming(
 
 
 def _join(raw: RawConsumer, topics: Sequence[str]) -> Rebalances:
+    for topic in topics:
+        # a member that leads before it knows the partitions hands out none of them, and may never look again
+        raw.partitions_for_topic(topic)
     listener = Rebalances(raw)
     raw.subscribe(topics=list(topics), listener=listener)
     return listener
