@@ -118,13 +118,22 @@ def main() -> None:
     try:
         app()
     except Exception as error:
-        if not _is_users(error):
+        causes = _causes(error)
+        if not all(map(_is_users, causes)):
             raise
-        typer.echo(f"mentor-stream: {error}", err=True)
+        for cause in causes:
+            typer.echo(f"mentor-stream: {cause}", err=True)
         sys.exit(2)
 
 
-def _is_users(error: Exception) -> bool:
+def _causes(error: BaseException) -> list[BaseException]:
+    """The single errors of a group, as task groups raise them."""
+    if isinstance(error, BaseExceptionGroup):
+        return [cause for member in error.exceptions for cause in _causes(member)]
+    return [error]
+
+
+def _is_users(error: BaseException) -> bool:
     from mentor_stream.broker.base import BrokerUnavailable
     from mentor_stream.config import ConfigError
 

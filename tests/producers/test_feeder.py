@@ -17,14 +17,6 @@ from producers.feeder import component
 
 pytestmark = pytest.mark.anyio
 
-PROCESS = """
-import sys
-from pathlib import Path
-from mentor_stream.config import load
-from producers.feeder import component
-component.run(load(Path(sys.argv[1]), component.sections))
-"""
-
 
 @pytest.fixture
 def anyio_backend() -> str:
@@ -64,7 +56,7 @@ def write_config(directory: Path, *, batch_groups: int, epochs: int | None = Non
 
 @contextmanager
 def feeding(config: Path) -> Iterator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-c", PROCESS, str(config)]
+    command = [sys.executable, "-m", "mentor_stream.cli", "feed", str(config)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield process
@@ -77,7 +69,7 @@ async def fed(connected: Stream) -> int:
 
 
 async def until_fed(connected: Stream, at_least: int) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(120):
         while await fed(connected) < at_least:
             await anyio.sleep(0.005)
 
@@ -109,7 +101,7 @@ async def test_a_feeder_killed_again_and_again_feeds_every_position_exactly_once
             await until_fed(connected, goal)
             process.kill()
     with feeding(config) as process:
-        code = await anyio.to_thread.run_sync(lambda: process.wait(60))
+        code = await anyio.to_thread.run_sync(lambda: process.wait(120))
         assert code == 0
     queries = await everything(connected)
     assert sorted(query.position for query in queries) == list(range(2000))
@@ -156,8 +148,9 @@ async def test_questions_that_changed_during_a_run_are_refused(tmp_path: Path, c
         await until_fed(connected, 8)
     write_questions(tmp_path / "train.jsonl", 6)
     with feeding(config) as process:
-        _, errors = await anyio.to_thread.run_sync(lambda: process.communicate(timeout=60))
-    assert process.returncode == 1
+        _, errors = await anyio.to_thread.run_sync(lambda: process.communicate(timeout=120))
+    assert process.returncode == 2
+    assert "Traceback" not in errors
     assert "not what run 'test' was fed so far" in errors
     assert await fed(connected) == 8
 
