@@ -10,6 +10,7 @@ carries out of five (warm_start.py), so it practically never gets a whole chain 
 """
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
@@ -94,12 +95,12 @@ def parse_completion(text: str) -> list[int | None]:
     return [int(word) if re.fullmatch(r"\d\d", word) else None for word in text.split()]
 
 
-def completion(values: tuple[int, ...]) -> str:
+def completion(values: Iterable[int]) -> str:
     """The text of a completion that states these values."""
     return "".join(f" {value:02d}" for value in values)
 
 
-def own_errors(question: Question, values: list[int | None], given: int = 0) -> list[int]:
+def own_errors(question: Question, values: Sequence[int | None], given: int = 0) -> list[int]:
     """Steps after step `given` whose value does not follow from the one before it, counted from 1.
 
     An error is charged to the step that made it: values computed rightly from a wrong one are no errors.

@@ -38,7 +38,7 @@ def a_case(
     fits: Callable[[str], bool] = lambda _: True,
 ) -> Case:
     """The case of a group whose attempts stated these values."""
-    trajectories = tuple(a_trajectory("W", text=task.completion(tuple(values))) for values in attempts)
+    trajectories = tuple(a_trajectory("W", text=task.completion(values)) for values in attempts)
     query = asked(question)
     group = schemas.Group(
         group_id=schemas.group_id("test", query.query_id, 0),

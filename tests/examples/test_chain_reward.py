@@ -37,7 +37,7 @@ def shifted(values: list[int]) -> list[int]:
 def test_a_chain_pays_when_every_step_follows(
     reward: Reward, values: list[int], right: bool, remark: str
 ) -> None:
-    judgement = reward.score(asked(QUESTION), task.completion(tuple(values)))
+    judgement = reward.score(asked(QUESTION), task.completion(values))
     assert (judgement.right, judgement.reward) == (right, float(right))
     assert judgement.remark.startswith(remark)
 
@@ -45,12 +45,12 @@ def test_a_chain_pays_when_every_step_follows(
 def test_the_remark_tells_the_sum_that_went_wrong(reward: Reward) -> None:
     question = task.parse_question("Ops: +91 -86 -29 -39 -78 -19 -69 -37 -38 -16 Start: 52")
     values = [43, 67, 38, 99, 21, 2, 33, 96, 58, 42]
-    judgement = reward.score(asked(question), task.completion(tuple(values)))
+    judgement = reward.score(asked(question), task.completion(values))
     assert judgement.remark == "first own error at step 2: 43 -86 is 57, not 67"
 
 
 def test_words_in_place_of_a_value_are_wrong(reward: Reward) -> None:
-    judgement = reward.score(asked(QUESTION), task.completion(tuple(RIGHT[:9])) + " Start:")
+    judgement = reward.score(asked(QUESTION), task.completion(RIGHT[:9]) + " Start:")
     assert judgement.remark == "first own error at step 10: no value"
 
 
@@ -67,12 +67,12 @@ def test_steps_before_a_hinted_value_are_not_held_against_an_attempt(
     reward: Reward, values: list[int], right: bool
 ) -> None:
     hinted = a_guided_query(asked(QUESTION), str(task.Hint(4, RIGHT[3])))
-    assert reward.score(hinted, task.completion(tuple(values))).right is right
+    assert reward.score(hinted, task.completion(values)).right is right
 
 
 def test_a_hint_that_gives_no_value_excuses_nothing(reward: Reward) -> None:
     hinted = a_guided_query(asked(QUESTION), "Mind the carries.")
-    assert not reward.score(hinted, task.completion(tuple(forgetful_at(QUESTION, [1])))).right
+    assert not reward.score(hinted, task.completion(forgetful_at(QUESTION, [1]))).right
 
 
 @pytest.mark.parametrize(
@@ -85,4 +85,4 @@ def test_a_hint_that_gives_no_value_excuses_nothing(reward: Reward) -> None:
 )
 def test_a_question_it_cannot_judge_is_unscorable(reward: Reward, query) -> None:
     with pytest.raises(Unscorable):
-        reward.score(query, task.completion(tuple(RIGHT)))
+        reward.score(query, task.completion(RIGHT))

@@ -65,13 +65,12 @@ def test_a_question_without_a_hard_block_needs_no_carry(seed: int) -> None:
 @given(seeds, st.sets(st.integers(1, task.STEPS)))
 def test_an_error_is_charged_to_the_step_that_made_it(seed: int, steps: set[int]) -> None:
     question = a_question(seed)
-    assert task.own_errors(question, [*forgetful_at(question, sorted(steps))]) == sorted(steps)
+    assert task.own_errors(question, forgetful_at(question, sorted(steps))) == sorted(steps)
 
 
 def test_steps_up_to_a_given_one_are_not_charged() -> None:
     question = a_question()
-    values = [*forgetful_at(question, [2, 7])]
-    assert task.own_errors(question, values, given=2) == [7]
+    assert task.own_errors(question, forgetful_at(question, [2, 7]), given=2) == [7]
 
 
 def test_a_step_without_a_value_and_the_step_after_it_are_errors() -> None:

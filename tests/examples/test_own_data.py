@@ -8,9 +8,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from random import Random
+from typing import TypeVar
 
 import anyio
 import pytest
@@ -23,6 +23,7 @@ from mentor_stream.topics import Topic
 from schemas import Origin
 from tests.endpoint import HINT, Endpoint
 
+R = TypeVar("R", bound=schemas.Record)
 CONFIG = Path("examples/own-data/own-data.toml")
 DIGITS = [str(digit) for digit in range(10)]
 CHAT = "{% for m in messages %}<|{{ m.role }}|> {{ m.content }} {% endfor %}<|assistant|>"
@@ -99,7 +100,7 @@ def environment(tmp_path: Path) -> Mapping[str, str]:
     }
 
 
-async def records(broker: str, topic: Topic[schemas.Record]) -> list[schemas.Record]:
+async def read(broker: str, topic: Topic[R]) -> list[R]:
     async with (
         connect(broker, "own-data", "test") as stream,
         stream.reader(topic, start="earliest", follow=False) as deliveries,
@@ -128,11 +129,11 @@ def test_a_readers_own_questions_model_and_mentor_train(
             timeout=240,
         )
     assert up.returncode == 0, up.stdout + up.stderr
-    read = partial(records, f"sqlite:///{tmp_path}/run/stream.db")
-    groups, guided, releases = (
-        anyio.run(read, topic, backend="trio") for topic in (topics.GROUPS, topics.GUIDED, topics.POLICIES)
-    )
-    assert {query.hint.text for query in guided} == {HINT}
+    broker = f"sqlite:///{tmp_path}/run/stream.db"
+    groups = anyio.run(read, broker, topics.GROUPS, backend="trio")
+    guided = anyio.run(read, broker, topics.GUIDED, backend="trio")
+    releases = anyio.run(read, broker, topics.POLICIES, backend="trio")
+    assert {query.hint.text for query in guided if query.hint} == {HINT}
     assert any(group.query.origin is Origin.GUIDED for group in groups)
     assert max(release.policy_version for release in releases) == 3
     assert "sk-test" not in up.stdout + up.stderr
