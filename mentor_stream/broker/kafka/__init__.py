@@ -4,7 +4,7 @@ settings.py  what a kafka:// URL and the environment say about the cluster
 client.py    one kafka-python client, one call at a time, and its errors in our terms
 admin.py     topics, offsets and lag
 producer.py  durable appends with bounded bytes under way
-consumer.py  membership in a group
+consumer.py  membership in a group; turn.py is one round with its client
 reader.py    reading by position
 cluster.py   the Broker that hands these out
 """

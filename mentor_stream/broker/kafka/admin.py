@@ -27,7 +27,7 @@ T = TypeVar("T")
 FRAMING_BYTES = 4096
 """Room in max.message.bytes for what travels with a value: key, headers and the frame around them."""
 RETRY_SECONDS = 0.2
-NEW_TOPIC_SECONDS = 1.0
+NEW_TOPIC_SECONDS = 0.5
 """A topic just created may not have reached every broker: so long nobody calls it unknown."""
 
 _FIRST, _END = -2, -1

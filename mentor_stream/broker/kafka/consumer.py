@@ -1,93 +1,36 @@
 """Membership in a consumer group: preferred topics first, done in any order, committed in order."""
 
-import logging
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Literal
 
 import anyio
 import anyio.lowlevel
-from kafka import ConsumerRebalanceListener, errors
 from kafka import KafkaConsumer as RawConsumer
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
-from kafka.structs import OffsetAndMetadata
-from kafka.structs import TopicPartition as KafkaPartition
 
 from mentor_stream.broker.base import Message, TopicPartition
-from mentor_stream.broker.kafka.client import CLOSE_SECONDS, POLL_SECONDS, RETRIABLE, Client, beside, opened
-from mentor_stream.broker.kafka.messages import close, consumer_options, poll
+from mentor_stream.broker.kafka import turn
+from mentor_stream.broker.kafka.client import CLOSE_SECONDS, POLL_SECONDS, Client, beside, opened
+from mentor_stream.broker.kafka.messages import close, consumer_options
 from mentor_stream.broker.kafka.settings import ConnectionSettings
 from mentor_stream.broker.prefix import Prefix
 
-log = logging.getLogger(__name__)
-
 COMMIT_SECONDS = 0.2
 """At most so much finished work comes again when a member dies."""
-COMMIT_TIMEOUT_SECONDS = 1.0
-
-_NOT_NOW = (errors.CommitFailedError, errors.RebalanceInProgressError, RETRIABLE)
-"""A commit refused for these is no loss: another member has the partition, or we commit later."""
-
-Change = tuple[Literal["given", "taken"], frozenset[TopicPartition]]
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """What the owner asks of the client in one go."""
-
-    full: frozenset[str]
-    """Topics with no room for more."""
-    room: int
-    wait: float
-    commit: Mapping[TopicPartition, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of a turn, in the order in which it happened."""
-
-    committed: Mapping[TopicPartition, int]
-    changes: Sequence[Change]
-    messages: Sequence[Message]
-
-
-class Rebalances(ConsumerRebalanceListener):
-    """Notes which partitions come and go. Runs in the client's network thread, so it only takes notes."""
-
-    def __init__(self, raw: RawConsumer) -> None:
-        self._raw = raw
-        self._changes: deque[Change] = deque()
-
-    def on_partitions_assigned(self, assigned: set[KafkaPartition]) -> None:
-        """New partitions start paused: the owner has not counted the room for them yet."""
-        self._raw.pause(*assigned)
-        self._note("given", assigned)
-
-    def on_partitions_revoked(self, revoked: set[KafkaPartition]) -> None:
-        """Handed over in good order."""
-        self._note("taken", revoked)
-
-    def on_partitions_lost(self, lost: set[KafkaPartition]) -> None:
-        """We were taken for dead."""
-        self._note("taken", lost)
-
-    def drain(self) -> list[Change]:
-        """The changes since the last call."""
-        return [self._changes.popleft() for _ in range(len(self._changes))]
-
-    def _note(self, what: Literal["given", "taken"], places: set[KafkaPartition]) -> None:
-        self._changes.append((what, frozenset(TopicPartition(*place) for place in places)))
+PREFERENCE_SECONDS = 1.0
+"""So long a preferred topic that has more to come may hold up the others."""
 
 
 class KafkaConsumer:
-    """The contract's Consumer. All state is the event loop's; only `_turn` runs in the client's thread."""
+    """The contract's Consumer. All state is the event loop's; turns are taken in the client's thread."""
 
     def __init__(self, client: Client[RawConsumer], topics: Sequence[str], prefetch: int) -> None:
         self._client, self._prefetch = client, prefetch
         self._waiting: dict[str, deque[Message]] = {topic: deque() for topic in topics}
         self._prefixes: dict[TopicPartition, Prefix] = {}
+        self._behind: frozenset[str] = frozenset()
+        self._held_back: frozenset[str] = frozenset()
         self._arrived = anyio.Event()
         self._freed = anyio.Event()
         self._last_commit = anyio.current_time()
@@ -97,9 +40,12 @@ class KafkaConsumer:
 
     async def __anext__(self) -> Message:
         await anyio.lowlevel.checkpoint()
-        while (message := self._take()) is None:
+        in_order = True
+        while (message := self._next(in_order)) is None:
             self._arrived = anyio.Event()
-            await self._arrived.wait()
+            with anyio.move_on_after(PREFERENCE_SECONDS) as patience:
+                await self._arrived.wait()
+            in_order = not patience.cancelled_caught
         return message
 
     def done(self, message: Message) -> None:
@@ -108,41 +54,48 @@ class KafkaConsumer:
         if prefix is not None and prefix.done(message.offset):
             self._freed.set()
 
-    async def run(self, listener: Rebalances) -> None:
+    async def run(self) -> None:
         """The owner task: polls whether or not there is room, so that the membership stays alive."""
+        listener = await self._client.call(turn.join, list(self._waiting))
         while True:
-            if self._full():
+            if not self._hungry():
                 await self._room_or_time()
-            outcome = await self._client.call(self._turn, listener, self._plan())
-            self._apply(outcome)
+            self._apply(await self._client.call(turn.take, listener, self._plan()))
 
     async def finish(self) -> None:
         """Commit what is done: the last word before leaving."""
-        commit = self._committable()
-        if commit:
-            await self._client.call(_commit, commit, CLOSE_SECONDS)
+        await self._client.call(turn.commit, self._committable(), CLOSE_SECONDS)
 
-    def _take(self) -> Message | None:
-        for messages in self._waiting.values():
+    def _next(self, in_order: bool) -> Message | None:
+        for topic, messages in self._waiting.items():
             if messages:
                 return messages.popleft()
+            if in_order and topic in self._behind and self._room(topic):
+                return None
         return None
 
-    def _full(self) -> frozenset[str]:
-        return frozenset(topic for topic in self._waiting if self._outstanding(topic) >= self._prefetch)
+    def _room(self, topic: str) -> int:
+        outstanding = (len(prefix) for place, prefix in self._prefixes.items() if place.topic == topic)
+        return max(0, self._prefetch - sum(outstanding))
 
-    def _outstanding(self, topic: str) -> int:
-        return sum(len(prefix) for place, prefix in self._prefixes.items() if place.topic == topic)
+    def _hungry(self) -> bool:
+        """Whether a poll may wait for messages: all topics have room, or one that has more to come."""
+        open_topics = {topic for topic in self._waiting if self._room(topic)}
+        return len(open_topics) == len(self._waiting) or bool(open_topics & self._behind)
 
     async def _room_or_time(self) -> None:
         self._freed = anyio.Event()
         with anyio.move_on_after(POLL_SECONDS):
             await self._freed.wait()
 
-    def _plan(self) -> Turn:
-        full = self._full()
-        room = min((self._prefetch - self._outstanding(t) for t in self._waiting.keys() - full), default=1)
-        return Turn(full, room, 0 if full else POLL_SECONDS, self._due())
+    def _plan(self) -> turn.Turn:
+        return turn.Turn(
+            room={topic: room for topic in self._waiting if (room := self._room(topic))},
+            held_back=self._held_back,
+            watched=list(self._waiting)[:-1],
+            wait=POLL_SECONDS if self._hungry() else 0,
+            commit=self._due(),
+        )
 
     def _due(self) -> Mapping[TopicPartition, int]:
         if anyio.current_time() - self._last_commit < COMMIT_SECONDS:
@@ -154,17 +107,7 @@ class KafkaConsumer:
         offsets = {place: prefix.committable() for place, prefix in self._prefixes.items()}
         return {place: offset for place, offset in offsets.items() if offset is not None}
 
-    @staticmethod
-    def _turn(raw: RawConsumer, listener: Rebalances, turn: Turn) -> Outcome:
-        committed = _commit(raw, turn.commit, COMMIT_TIMEOUT_SECONDS)
-        # set anew each time: a rebalance forgets what was paused
-        full = {place for place in raw.assignment() if place.topic in turn.full}
-        raw.pause(*full)
-        raw.resume(*(raw.paused() - full))
-        messages = poll(raw, turn.room, turn.wait)
-        return Outcome(committed, listener.drain(), messages)
-
-    def _apply(self, outcome: Outcome) -> None:
+    def _apply(self, outcome: turn.Outcome) -> None:
         for place, offset in outcome.committed.items():
             self._prefixes[place].committed(offset)
         for what, places in outcome.changes:
@@ -175,29 +118,21 @@ class KafkaConsumer:
         for message in outcome.messages:
             self._prefixes[message.place].delivered(message.offset)
             self._waiting[message.topic].append(message)
-        if outcome.messages:
-            self._arrived.set()
+        self._held_back = self._below({message.topic for message in outcome.messages})
+        self._behind = outcome.behind
+        self._arrived.set()
+
+    def _below(self, topics: set[str]) -> frozenset[str]:
+        """The first of these in order of preference and all that come after it, if any comes before."""
+        order = list(self._waiting)
+        first = min(map(order.index, topics), default=0)
+        return frozenset(order[first:]) if first else frozenset()
 
     def _forget(self, place: TopicPartition) -> None:
         """Nothing of a partition that left may be handed out or committed any more."""
-        if self._prefixes.pop(place, None):
+        if self._prefixes.pop(place, None) is not None:
             kept = [message for message in self._waiting[place.topic] if message.place != place]
             self._waiting[place.topic] = deque(kept)
-
-
-def _commit(
-    raw: RawConsumer, offsets: Mapping[TopicPartition, int], seconds: float
-) -> Mapping[TopicPartition, int]:
-    """What the group has committed of these."""
-    if not offsets:
-        return {}
-    wanted = {KafkaPartition(*place): OffsetAndMetadata(offset, "", -1) for place, offset in offsets.items()}
-    try:
-        raw.commit(wanted, timeout_ms=round(seconds * 1000))
-    except _NOT_NOW as error:
-        log.info("offsets not committed for now: %s", error)
-        return {}
-    return offsets
 
 
 @asynccontextmanager
@@ -211,20 +146,10 @@ async def consuming(
         "partition_assignment_strategy": (CooperativeStickyAssignor,),
     }
     async with opened(RawConsumer, close, settings, **options) as client:
-        listener = await client.call(_join, topics)
         consumer = KafkaConsumer(client, topics, prefetch)
         try:
-            async with beside(lambda: consumer.run(listener)):
+            async with beside(consumer.run):
                 yield consumer
         finally:
             with anyio.CancelScope(shield=True):
                 await consumer.finish()
-
-
-def _join(raw: RawConsumer, topics: Sequence[str]) -> Rebalances:
-    for topic in topics:
-        # a member that leads before it knows the partitions hands out none of them, and may never look again
-        raw.partitions_for_topic(topic)
-    listener = Rebalances(raw)
-    raw.subscribe(topics=list(topics), listener=listener)
-    return listener

@@ -81,15 +81,9 @@ class KafkaProducer:
     ) -> Receipt:
         """Append one message durably; see base.py."""
         size = len(key) + len(value) + sum(len(name) + len(text) for name, text in headers)
-        limit = min(await self._admin.message_limit(topic), MAX_REQUEST_BYTES - FRAMING_BYTES)
-        if len(value) > limit:
-            raise MessageTooLarge(_too_large(topic, len(value), limit))
         parcel = _Parcel(topic, key, value, list(headers), size)
         with anyio.move_on_after(self._timeout):
-            await self._budget.take(size)
-            self._queue.append(parcel)
-            self._under_way += 1
-            self._queued.set()
+            await self._enqueue(parcel)
             await parcel.settled.wait()
         if parcel.receipt is not None:
             return parcel.receipt
@@ -116,6 +110,19 @@ class KafkaProducer:
         """Messages neither acknowledged nor given up."""
         return self._under_way
 
+    async def _enqueue(self, parcel: _Parcel) -> None:
+        self._under_way += 1
+        try:
+            limit = min(await self._admin.message_limit(parcel.topic), MAX_REQUEST_BYTES - FRAMING_BYTES)
+            if len(parcel.value) > limit:
+                raise MessageTooLarge(_too_large(parcel.topic, len(parcel.value), limit))
+            await self._budget.take(parcel.size)
+        except BaseException:
+            self._left()
+            raise
+        self._queue.append(parcel)
+        self._queued.set()
+
     def _append(self, raw: RawProducer, parcels: Sequence[_Parcel]) -> None:
         for parcel in parcels:
             try:
@@ -137,8 +144,11 @@ class KafkaProducer:
 
     def _settle(self, parcel: _Parcel) -> None:
         self._budget.give(parcel.size)
-        self._under_way -= 1
         parcel.settled.set()
+        self._left()
+
+    def _left(self) -> None:
+        self._under_way -= 1
         if not self._under_way:
             self._idle.set()
 
