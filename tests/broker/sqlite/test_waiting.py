@@ -1,0 +1,86 @@
+"""What members and producers do while another connection holds the file's write lock."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from mentor_stream import broker as brokers
+from mentor_stream.broker import TopicPartition, TopicSpec
+from mentor_stream.broker.sqlite.database import opened
+from mentor_stream.broker.sqlite.location import Location
+from mentor_stream.broker.sqlite.watch import Watch
+
+pytestmark = pytest.mark.anyio
+
+
+@contextmanager
+def write_lock(path: Path) -> Iterator[None]:
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        other.close()
+
+
+async def test_no_message_is_handed_out_on_a_lease_that_has_run_out(tmp_path):
+    path = tmp_path / "stream.db"
+    async with brokers.connect(f"sqlite:///{path}?lease=0.3") as broker, broker.producer() as producer:
+        await broker.create_topics([TopicSpec("topic")])
+        for number in range(3):
+            await producer.send("topic", b"key", b"%d" % number)
+        async with broker.consumer(["topic"], group="group") as consumer:
+            messages = aiter(consumer)
+            assert (await anext(messages)).value == b"0"
+            with write_lock(path):
+                await anyio.sleep(0.4)
+                with anyio.move_on_after(0.2):
+                    await anext(messages)
+                    raise AssertionError("a message was handed out that another member may have by now")
+            with anyio.fail_after(10):
+                assert (await anext(messages)).value == b"1"
+
+
+async def test_a_producer_holds_no_more_than_its_bound_in_memory(tmp_path):
+    path = tmp_path / "stream.db"
+    async with brokers.connect(f"sqlite:///{path}") as broker:
+        await broker.create_topics([TopicSpec("topic")])
+        async with broker.producer(max_inflight_bytes=200_000) as producer:
+            await producer.send("topic", b"key", b"first")
+            with write_lock(path):
+                async with anyio.create_task_group() as tasks:
+                    for _ in range(10):
+                        tasks.start_soon(producer.send, "topic", b"key", bytes(60_000))
+                    await anyio.wait_all_tasks_blocked()
+                    tasks.cancel_scope.cancel()
+        accepted = (await broker.bounds("topic"))[TopicPartition("topic", 0)].next - 1
+    assert accepted == 3
+
+
+async def test_a_watch_speaks_up_for_changes_only(tmp_path):
+    location = Location(tmp_path / "stream.db")
+    heard = 0
+
+    def listen() -> None:
+        nonlocal heard
+        heard += 1
+
+    async with opened(location, durable=False) as eye, opened(location, durable=False) as hand:
+        watch = Watch(eye)
+        async with anyio.create_task_group() as tasks:
+            with watch.listening(listen):
+                tasks.start_soon(watch.run)
+                with anyio.fail_after(10):
+                    while not heard:
+                        await anyio.sleep(0.01)
+                    before = heard
+                    await anyio.sleep(0.2)
+                    assert heard == before
+                    await hand.write(lambda connection: connection.execute("CREATE TABLE new (x)"))
+                    while heard == before:
+                        await anyio.sleep(0.01)
+            watch.stop()
