@@ -51,14 +51,14 @@ class Child:
     deaths: list[float] = field(default_factory=list)
     process: anyio.abc.Process | None = None
 
-    async def keep_alive(self, is_over: Callable[[], Awaitable[bool]]) -> None:
-        """Run the component, again whenever it dies, until it ends by itself with exit code 0 and `is_over`.
+    async def keep_alive(self, is_over: Callable[[int], Awaitable[bool]]) -> None:
+        """Run the component, again whenever it dies, until `is_over` of its exit code (negative: a signal).
 
         Cancelled, it stops the process: SIGTERM, then after the grace SIGKILL. Raises GaveUp.
         """
         while True:
             code = await self._run_once()
-            if code == 0 and await is_over():
+            if await is_over(code):
                 self.state = State.FINISHED
                 return
             await self._back_off(code)

@@ -60,7 +60,7 @@ class Run:
         """
         try:
             async with anyio.create_task_group() as evaluation:
-                evaluation.start_soon(self.evaluator.keep_alive, _always)
+                evaluation.start_soon(self.evaluator.keep_alive, _said_so)
                 await self._train()
                 await self._final_evaluation()
                 evaluation.cancel_scope.cancel()
@@ -77,16 +77,17 @@ class Run:
         if await self._is_over():
             return
         async with anyio.create_task_group() as workers:
-            workers.start_soon(self.feeder.keep_alive, _always)
+            workers.start_soon(self.feeder.keep_alive, _said_so)
             for worker in self.rollouts:
                 workers.start_soon(worker.keep_alive, self._is_over)
             for worker in self.mentors:
-                workers.start_soon(worker.keep_alive, _always)
+                workers.start_soon(worker.keep_alive, _said_so)
             workers.start_soon(self._finish_when_drained)
             await self.trainer.keep_alive(self._is_over)
             workers.cancel_scope.cancel()
 
-    async def _is_over(self) -> bool:
+    async def _is_over(self, _code: int = 0) -> bool:
+        """Whether the final release is out: after it no exit code of trainer or rollout matters any more."""
         async with connect(self.config.run.broker, self.config.run.name, "supervisor") as stream:
             self.release = await last_release(stream)
         return self.release is not None and self.release.final
@@ -101,7 +102,9 @@ class Run:
             await anyio.sleep(settle + LOOK_SECONDS)
             later = self.board.queues
             mentored = any(mentor.state is not State.FINISHED for mentor in self.mentors)
-            if earlier and later and drained(earlier, later, settle_seconds=settle, mentored=mentored):
+            at_rest = earlier and later and drained(earlier, later, settle_seconds=settle, mentored=mentored)
+            # A process on its way out has no handler any more: the signal would be its death.
+            if at_rest and not await self._is_over():
                 self.trainer.send(FINISH)
             earlier = later
 
@@ -156,8 +159,9 @@ def _names(component: str, count: int) -> list[str]:
     return [component] if count == 1 else [f"{component}-{i + 1}" for i in range(count)]
 
 
-async def _always() -> bool:
-    return True
+async def _said_so(code: int) -> bool:
+    """A component's own word that its work is over."""
+    return code == 0
 
 
 def _flat(failures: ExceptionGroup[GaveUp]) -> list[GaveUp]:

@@ -1,7 +1,7 @@
 """Stand-ins for a run's components: the whole flow in miniature, on a real stream, without a model.
 
 python -m tests.supervisor.components COMMAND CONFIG; behaves as STAND_IN_<COMMAND> says: "" (as it should),
-"hang" (start and do nothing), "deaf" (the same, and ignore every request to stop).
+"hang" (start and do nothing), "clumsy" (the trainer: die right after the final release).
 """
 
 import os
@@ -85,6 +85,8 @@ async def train(config: Config) -> None:
             with anyio.open_signal_receiver(signal.SIGUSR1) as signals:
                 async for _ in signals:
                     await release(final=True)
+                    if os.environ.get("STAND_IN_TRAIN") == "clumsy":
+                        os.kill(os.getpid(), signal.SIGUSR2)
                     tasks.cancel_scope.cancel()
 
         tasks.start_soon(finish_when_told)
@@ -131,10 +133,6 @@ if __name__ == "__main__":
     behaviour = os.environ.get(f"STAND_IN_{command.upper()}", "")
     sys.stdout.write(f"{command} starts\n")
     sys.stdout.flush()
-    if behaviour == "deaf":
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        while True:
-            time.sleep(60)
     main = (
         hang
         if behaviour == "hang"

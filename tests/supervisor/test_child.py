@@ -29,11 +29,11 @@ def a_child(directory: Path, *command: str, notes: list[str] | None = None, **se
     )
 
 
-async def over() -> bool:
-    return True
+async def over(code: int) -> bool:
+    return code == 0
 
 
-async def not_over() -> bool:
+async def not_over(_: int) -> bool:
     return False
 
 
