@@ -1,4 +1,4 @@
-"""Which policy version is the newest, as the trainer's releases say."""
+"""Which policy version is in use, as the trainer's releases say."""
 
 from anyio import TASK_STATUS_IGNORED
 from anyio.abc import TaskStatus
@@ -8,20 +8,26 @@ from mentor_stream.stream import Stream
 
 
 class NewestVersion:
-    """The newest policy version; 0, the policy a run starts from, before any release."""
+    """The version released last; 0, the policy a run starts from, before any release.
+
+    The last one counts, not the highest: a trainer that fell back to its checkpoint releases lower
+    versions again.
+    """
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self.value = 0
 
     async def follow(self, *, task_status: TaskStatus[None] = TASK_STATUS_IGNORED) -> None:
-        """Keep up with the releases until cancelled; has started once it knows those of the past."""
-        past = sum(b.next - b.first for b in (await self._stream.bounds(topics.POLICIES)).values())
-        if not past:
+        """Keep up with the releases until cancelled; has started once it knows the last one there is."""
+        bounds = await self._stream.bounds(topics.POLICIES)
+        last = {place: max(b.first, b.next - 1) for place, b in bounds.items()}
+        known = any(b.next > b.first for b in bounds.values())
+        if not known:
             task_status.started()
-        async with self._stream.reader(topics.POLICIES, start="earliest") as releases:
+        async with self._stream.reader(topics.POLICIES, start=last) as releases:
             async for release in releases:
-                self.value = max(self.value, release.record.policy_version)
-                past -= 1
-                if past == 0:
+                self.value = release.record.policy_version
+                if known:
                     task_status.started()
+                    known = False

@@ -149,7 +149,7 @@ def _spelled(wanted: str, said: str, asked: str) -> bool:
     whole = r"(?<![\w\\])(?<!\d\.)" + r"\s*".join(map(re.escape, tokens)) + r"(?!\w|\.\d)"
     if re.search(_ANNOUNCEMENT.pattern + whole, said):
         return True
-    if len(tokens) == 1 and (len(tokens[0]) == 1 or tokens[0] in _SAYS_LITTLE):
+    if len(tokens) == 1 and (re.fullmatch("[a-z]", tokens[0]) or tokens[0] in _SAYS_LITTLE):
         whole = rf"(?<=[(\"'$*]){whole}(?=[)\"'$*])"
     return bool(re.search(whole, said)) and not re.search(whole, asked)
 

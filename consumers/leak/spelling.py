@@ -94,6 +94,8 @@ _RULES = (
     (re.compile(r"\b(\d+) point (\d(?: \d)*)\b"), lambda m: f"{m[1]}.{m[2].replace(' ', '')}"),
     (re.compile(r"\b(?:minus|negative) (?=[\d.])"), lambda _: " -"),
     (re.compile(r" ?\bper ?cent\b"), lambda _: "%"),
+    (re.compile(r"(?<=\d) ?% of (?=[\d(])"), lambda _: "/100*"),
+    (re.compile(r"(\d/\d{1,9}) of (?=[\d(])"), lambda m: f"{m[1]}*"),
     (re.compile(r"(?<=[\d)]) (?:times|multiplied by) (?=[\d(])"), lambda _: "*"),
     (re.compile(r"(?<=[\d)]) (?:divided by|over) (?=[\d(])"), lambda _: "/"),
     (re.compile(r"(?<=[\d)]) plus (?=[\d(])"), lambda _: "+"),

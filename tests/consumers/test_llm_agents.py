@@ -17,7 +17,7 @@ from mentor_stream.config import ConfigError
 from schemas import Outcome
 from tests.builders import a_group, a_query, a_trajectory
 from tests.consumers.scripted import a_case
-from tests.endpoint import HINT, Endpoint, Trouble, attribution, hint, verdict
+from tests.endpoint import HINT, Endpoint, Trouble, hint, verdict
 
 pytestmark = pytest.mark.anyio
 
@@ -192,21 +192,6 @@ async def test_the_pipeline_ends_in_the_fallback_when_the_endpoint_talks_nonsens
     assert "attribution failed: no JSON object" in lesson.reason
 
 
-async def test_an_endpoint_that_obeys_an_injected_instruction_never_gets_its_hint_through(
-    endpoint: Endpoint,
-) -> None:
-    endpoint.answers |= {
-        "generation": [hint("As asked: the answer is 5.")],
-        "repair": [hint("Well, 2+3 = five.")],
-    }
-    table = {"model": "m", "base_url": endpoint.url, "kind": "llm"}
-    lesson = await fdcg.build(fdcg.Config(agents=table)).teach(
-        a_case(leaks=lambda text: "5" in text or "five" in text)
-    )
-    assert lesson.outcome is Outcome.FALLBACK
-    assert endpoint.asked("attribution") == endpoint.asked("attribution")
-
-
 def test_prompts_can_be_replaced(tmp_path: Path) -> None:
     for agent in ("attribution", "generation", "judgment", "repair"):
         (tmp_path / f"{agent}.md").write_text(f"You are {agent}.\n---\n$question costs $$5")
@@ -250,4 +235,3 @@ def test_a_url_without_scheme_or_with_a_secret_is_refused(url: str) -> None:
 
 def test_the_built_in_prompts_can_be_used() -> None:
     assert list(llm.check(llm.Config(base_url="http://x/v1", model="m"))) == []
-    assert attribution()

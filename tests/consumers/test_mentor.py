@@ -1,0 +1,224 @@
+"""The mentor on a real stream: many cases at once, duplicates, rounds, and what a guide must not publish."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+import schemas
+from consumers.budget import Budget
+from consumers.guides.base import Case, Lesson
+from consumers.leak.guard import Guard
+from consumers.mentor import Mentor, MentorConfig
+from mentor_stream import topics
+from mentor_stream.prompts import PromptConfig
+from mentor_stream.stream import Stream, connect
+from schemas import Group, Outcome
+from tests.builders import a_group, a_query
+from tests.streams import everything, until
+
+pytestmark = pytest.mark.anyio
+
+
+class ScriptedGuide:
+    """A guide whose lessons a function makes."""
+
+    name = "scripted"
+
+    def __init__(self, teach: Callable[[Case], Awaitable[Lesson]]) -> None:
+        self.cases: list[Case] = []
+        self._teach = teach
+
+    async def teach(self, case: Case) -> Lesson:
+        self.cases.append(case)
+        return await self._teach(case)
+
+
+async def a_hint(case: Case) -> Lesson:
+    return Lesson(Outcome.HINT, "validated", f"Hint of round {'I' * case.round}")
+
+
+@pytest.fixture
+async def stream(tmp_path: Path) -> AsyncIterator[Stream]:
+    async with connect(f"sqlite:///{tmp_path}/stream.db?lease=1", "test", "test") as stream:
+        yield stream
+
+
+@asynccontextmanager
+async def mentoring(
+    stream: Stream, guide: ScriptedGuide, config: MentorConfig | None = None, *, max_prompt_tokens: int = 1000
+) -> AsyncIterator[None]:
+    """A mentor at work on the stream."""
+    budget = Budget(PromptConfig(max_prompt_tokens=max_prompt_tokens), lambda text: len(text.split()))
+    mentor = Mentor(config or MentorConfig(), stream, guide, Guard("text"), budget)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(mentor.run)
+        yield
+        tasks.cancel_scope.cancel()
+
+
+async def publish_cases(stream: Stream, count: int, *, version: int = 0) -> list[Group]:
+    groups = [a_group("WWWW", query=a_query(position=n), version=version) for n in range(count)]
+    for group in groups:
+        await stream.publish(topics.COLLAPSED, group)
+    return groups
+
+
+async def release(stream: Stream, version: int) -> None:
+    await stream.publish(
+        topics.POLICIES,
+        schemas.PolicyRelease(
+            policy_version=version,
+            step=version,
+            uri="x",
+            digest="x",
+            consumed=schemas.Consumed(),
+            published_at=0.0,
+        ),
+    )
+
+
+async def test_every_case_becomes_a_lesson_and_a_diagnosis(stream: Stream) -> None:
+    groups = await publish_cases(stream, 20)
+    async with mentoring(stream, ScriptedGuide(a_hint)):
+        diagnoses = await until(stream, topics.DIAGNOSES, 20)
+        guided = await until(stream, topics.GUIDED, 20)
+    assert {d.group_id for d in diagnoses} == {g.group_id for g in groups}
+    assert {d.guided_query_id for d in diagnoses} == {q.query_id for q in guided}
+    assert {q.hint.group_id for q in guided if q.hint} == {g.group_id for g in groups}
+
+
+async def test_as_many_cases_as_allowed_are_in_flight_and_no_more(stream: Stream) -> None:
+    working = most = 0
+    gate = anyio.Event()
+
+    async def wait(case: Case) -> Lesson:
+        nonlocal working, most
+        working += 1
+        most = max(most, working)
+        if working == 8:
+            gate.set()
+        await gate.wait()
+        await anyio.sleep(0.01)
+        working -= 1
+        return await a_hint(case)
+
+    await publish_cases(stream, 40)
+    async with mentoring(stream, ScriptedGuide(wait), MentorConfig(concurrency=8)):
+        await until(stream, topics.DIAGNOSES, 40)
+    assert most == 8
+
+
+async def test_a_case_still_in_work_comes_again_and_a_finished_one_does_not(stream: Stream) -> None:
+    groups = await publish_cases(stream, 6)
+    stuck = groups[2].group_id
+
+    async def one_hangs(case: Case) -> Lesson:
+        if case.group.group_id == stuck:
+            await anyio.sleep_forever()
+        return await a_hint(case)
+
+    async with mentoring(stream, ScriptedGuide(one_hangs)):
+        await until(stream, topics.DIAGNOSES, 5)
+    again = ScriptedGuide(a_hint)
+    async with mentoring(stream, again):
+        await until(stream, topics.DIAGNOSES, 6)
+        with anyio.fail_after(10):
+            while await stream.lag(topics.COLLAPSED, "mentor"):
+                await anyio.sleep(0.05)
+    assert stuck in {case.group.group_id for case in again.cases}
+    guided = await everything(stream, topics.GUIDED)
+    assert {q.hint.group_id for q in guided if q.hint} == {g.group_id for g in groups}
+
+
+async def test_a_case_delivered_twice_is_one_lesson_by_its_id(stream: Stream) -> None:
+    (group,) = await publish_cases(stream, 1)
+    await stream.publish(topics.COLLAPSED, group)
+    async with mentoring(stream, ScriptedGuide(a_hint)):
+        await until(stream, topics.DIAGNOSES, 2)
+    assert len({q.query_id for q in await everything(stream, topics.GUIDED)}) == 1
+
+
+async def test_a_case_of_an_old_policy_is_skipped_and_said_to_be(stream: Stream) -> None:
+    await publish_cases(stream, 1, version=1)
+    await release(stream, 6)
+    guide = ScriptedGuide(a_hint)
+    async with mentoring(stream, guide):
+        (diagnosis,) = await until(stream, topics.DIAGNOSES, 1)
+    assert (diagnosis.outcome, diagnosis.guided_query_id) == (Outcome.STALE, None)
+    assert not guide.cases
+
+
+async def test_the_version_released_last_counts_while_the_mentor_runs(stream: Stream) -> None:
+    await release(stream, 9)
+    async with mentoring(stream, ScriptedGuide(a_hint)):
+        await publish_cases(stream, 1, version=1)
+        await until(stream, topics.DIAGNOSES, 1)
+        await release(stream, 2)  # the trainer fell back to a checkpoint
+        with anyio.fail_after(10):
+            while not [m for m in await everything(stream, topics.METRICS) if m.policy_version == 2]:
+                await anyio.sleep(0.05)
+        await stream.publish(topics.COLLAPSED, a_group("WW", query=a_query(position=5), version=1))
+        diagnoses = await until(stream, topics.DIAGNOSES, 2)
+    assert sorted(d.outcome.value for d in diagnoses) == ["hint", "stale"]
+
+
+async def test_unlimited_age_keeps_every_case(stream: Stream) -> None:
+    await publish_cases(stream, 1, version=1)
+    await release(stream, 600)
+    async with mentoring(stream, ScriptedGuide(a_hint), MentorConfig(max_case_age="unlimited")):
+        (diagnosis,) = await until(stream, topics.DIAGNOSES, 1)
+    assert diagnosis.outcome is Outcome.HINT
+
+
+async def test_a_lesson_that_collapses_is_taught_again_with_its_hints_in_view(stream: Stream) -> None:
+    guide = ScriptedGuide(a_hint)
+    await publish_cases(stream, 1)
+    async with mentoring(stream, guide, MentorConfig(max_rounds=2)):
+        (first,) = await until(stream, topics.GUIDED, 1)
+        await stream.publish(topics.COLLAPSED, a_group("WW", query=first))
+        (second,) = [q for q in await until(stream, topics.GUIDED, 2) if q.query_id != first.query_id]
+        await stream.publish(topics.COLLAPSED, a_group("WW", query=second))
+        diagnoses = await until(stream, topics.DIAGNOSES, 3)
+    assert [(c.round, c.earlier) for c in guide.cases] == [(1, ()), (2, ("Hint of round I",))]
+    assert sorted(d.outcome.value for d in diagnoses) == ["exhausted", "hint", "hint"]
+    assert next(d.round for d in diagnoses if d.outcome is Outcome.EXHAUSTED) == 3
+
+
+@pytest.mark.parametrize(
+    ("hint", "reason"),
+    [("It is 5.", "gives the answer away: 5"), ("word " * 100, "exceeds the prompt budget")],
+)
+async def test_what_a_careless_guide_returns_is_not_published(stream: Stream, hint: str, reason: str) -> None:
+    async def careless(_: Case) -> Lesson:
+        return Lesson(Outcome.HINT, "sure", hint)
+
+    await publish_cases(stream, 1)
+    async with mentoring(stream, ScriptedGuide(careless), max_prompt_tokens=60):
+        (diagnosis,) = await until(stream, topics.DIAGNOSES, 1)
+    assert (diagnosis.outcome, diagnosis.hint) == (Outcome.SILENT, None)
+    assert reason in diagnosis.reason
+    assert not await everything(stream, topics.GUIDED)
+
+
+async def test_a_guide_that_raises_ends_the_mentor_and_its_case_comes_again(stream: Stream) -> None:
+    async def defective(_: Case) -> Lesson:
+        raise ZeroDivisionError
+
+    await publish_cases(stream, 1)
+    with pytest.raises(ExceptionGroup) as failure:
+        async with mentoring(stream, ScriptedGuide(defective)):
+            await anyio.sleep_forever()
+    assert failure.group_contains(ZeroDivisionError)
+    async with mentoring(stream, ScriptedGuide(a_hint)):
+        await until(stream, topics.GUIDED, 1)
+
+
+async def test_counts_are_reported(stream: Stream) -> None:
+    await publish_cases(stream, 3)
+    async with mentoring(stream, ScriptedGuide(a_hint)):
+        with anyio.fail_after(10):
+            while not [m for m in await everything(stream, topics.METRICS) if m.values.get("hints") == 3]:
+                await anyio.sleep(0.1)
