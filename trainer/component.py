@@ -92,7 +92,17 @@ def check(config: Config) -> Iterator[str]:
             f"trainer.publish_every is {settings.publish_every}: samples of the last release are stale after "
             f"run.max_staleness + 1 = {config.run.max_staleness + 1} batches. Set it to that or less."
         )
+    yield from _sampling_problems(config)
     yield from _policy_problems(config, settings)
+
+
+def _sampling_problems(config: Config) -> Iterator[str]:
+    """The trainer recomputes log-probs over the whole vocabulary, so nothing may be cut from it."""
+    rollout = config.sections.get("rollout")
+    for name, off in (("top_p", 1.0), ("top_k", 0)):
+        value = getattr(rollout, name, off)
+        if value != off:
+            yield f"rollout.{name} is {value}: such log-probs cannot be trained on. Set it to {off}."
 
 
 def _policy_problems(config: Config, settings: TrainerConfig) -> Iterator[str]:
@@ -137,4 +147,4 @@ def run(config: Config) -> None:
     loop.run(config)
 
 
-component = Component(name="train", sections=(TrainerConfig,), run=run, check=check)
+component = Component(name="trainer", sections=(TrainerConfig,), run=run, check=check)

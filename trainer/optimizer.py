@@ -65,8 +65,14 @@ class Optimizer:
         return {"optimizer": state, "schedule": self.schedule.state_dict()}
 
     def load(self, state: dict[str, Any]) -> None:
-        """Take over a loaded state."""
+        """Take over a loaded state. Learning rate and the like stay those of the config."""
+        settings = [
+            {name: value for name, value in group.items() if name not in ("params", "step")}
+            for group in self.megatron.param_groups
+        ]
         self.megatron.load_state_dict(state["optimizer"])
+        for group, own in zip(self.megatron.param_groups, settings, strict=True):
+            group.update(own)
         self.schedule.load_state_dict(state["schedule"])
 
     def _create_state(self) -> None:

@@ -1,0 +1,34 @@
+"""One process group for all in-process tests, and tiny random policies as Hugging Face directories."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.trainer.policies import write_policy
+
+
+@pytest.fixture(scope="session")
+def rank() -> Iterator[None]:
+    """This process as the only rank."""
+    from trainer import ranks
+
+    torch.set_num_threads(1)
+    ranks.start(tensor_parallel=1, seed=0)
+    yield
+    ranks.stop()
+
+
+@pytest.fixture(scope="session")
+def policy_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Writes a tiny policy of a family, once each."""
+    made: dict[tuple[str, bool], Path] = {}
+
+    def policy(family: str = "llama", *, tied: bool = False) -> Path:
+        key = family, tied
+        if key not in made:
+            made[key] = write_policy(tmp_path_factory.mktemp(family), family, tied=tied)
+        return made[key]
+
+    return policy

@@ -1,0 +1,141 @@
+"""Tiny random policies, and groups really sampled from them."""
+
+from pathlib import Path
+
+import torch
+import transformers
+from tokenizers import Tokenizer, models
+
+import schemas
+from schemas import FinishReason, Group, Sampling, Trajectory, Verdict, VersionRun
+from tests.builders import a_query
+
+VOCABULARY = 64
+
+
+def write_policy(directory: Path, family: str = "llama", *, tied: bool = False, seed: int = 3) -> Path:
+    """A Hugging Face directory: 2 layers, 4 heads on 2 key-value heads, biases and norms that matter."""
+    shape = {
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "intermediate_size": 48,
+        "vocab_size": VOCABULARY,
+        "max_position_embeddings": 128,
+        "rms_norm_eps": 1e-5,
+        "tie_word_embeddings": tied,
+    }
+    llama3 = {
+        "rope_type": "llama3",
+        "rope_theta": 500_000.0,
+        "factor": 32.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 8192,
+    }
+    configs = {
+        "llama": lambda: transformers.LlamaConfig(**shape, rope_parameters={"rope_theta": 100.0}),
+        "llama3": lambda: transformers.LlamaConfig(**shape, rope_parameters=llama3),
+        "qwen2": lambda: transformers.Qwen2Config(**shape),
+        "qwen3": lambda: transformers.Qwen3Config(**shape, head_dim=16),
+    }
+    torch.manual_seed(seed)
+    model = transformers.AutoModelForCausalLM.from_config(configs[family](), dtype=torch.float32)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "norm" in name:
+                parameter.add_(torch.randn_like(parameter) * 0.1)
+            else:
+                parameter.normal_(0, 0.15)
+    model.save_pretrained(directory)
+    words = {f"w{i}": i for i in range(VOCABULARY)}
+    tokenizer = Tokenizer(models.WordLevel(words, unk_token="w0"))
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(directory)
+    return directory
+
+
+def hf_model(policy: Path) -> transformers.PreTrainedModel:
+    """The policy as transformers sees it."""
+    return transformers.AutoModelForCausalLM.from_pretrained(policy, dtype=torch.float32).eval()
+
+
+def hf_logprobs(
+    model: transformers.PreTrainedModel, trajectory: Trajectory, temperature: float
+) -> torch.Tensor:
+    """Log-probabilities of a completion [completion], each sequence alone and unpadded."""
+    prompt, completion = (
+        torch.tensor(a.numpy()).long() for a in (trajectory.prompt_ids, trajectory.completion_ids)
+    )
+    ids = torch.cat([prompt, completion])[None]
+    logits = model(input_ids=ids).logits[0, len(prompt) - 1 : -1] / temperature
+    return torch.log_softmax(logits, -1).gather(-1, completion[:, None])[:, 0]
+
+
+def sampled_groups(
+    policy: Path,
+    count: int,
+    *,
+    size: int = 4,
+    temperature: float = 1.0,
+    seed: int = 0,
+    version: int = 0,
+    first: int = 0,
+    run: str = "test",
+) -> list[Group]:
+    """Groups sampled from the policy with transformers; prompts and completions of several lengths.
+
+    Rewards alternate, so that every group has a signal.
+    """
+    model, generator = hf_model(policy), torch.Generator().manual_seed(seed)
+    groups = []
+    for number in range(first, first + count):
+        prompt = torch.randint(3, VOCABULARY, (3 + number % 4,), generator=generator)
+        rows = [_sample(model, prompt, 2 + (number + row) % 5, temperature, generator) for row in range(size)]
+        groups.append(
+            Group(
+                group_id=schemas.group_id(run, str(number), 0),
+                query=a_query(position=number),
+                trajectories=tuple(
+                    _trajectory(prompt, ids, logprobs, right=row % 2 == 0, version=version)
+                    for row, (ids, logprobs) in enumerate(rows)
+                ),
+                sampling=Sampling(temperature=temperature),
+                worker="test",
+                sampled_at=0.0,
+            )
+        )
+    return groups
+
+
+@torch.no_grad()
+def _sample(
+    model: transformers.PreTrainedModel,
+    prompt: torch.Tensor,
+    length: int,
+    temperature: float,
+    generator: torch.Generator,
+) -> tuple[list[int], list[float]]:
+    ids, chosen, logprobs = prompt, [], []
+    for _ in range(length):
+        distribution = torch.log_softmax(model(input_ids=ids[None]).logits[0, -1] / temperature, -1)
+        token = torch.multinomial(distribution.exp(), 1, generator=generator)
+        ids = torch.cat([ids, token])
+        chosen.append(int(token))
+        logprobs.append(float(distribution[token]))
+    return chosen, logprobs
+
+
+def _trajectory(
+    prompt: torch.Tensor, completion: list[int], logprobs: list[float], *, right: bool, version: int
+) -> Trajectory:
+    return Trajectory(
+        prompt_ids=schemas.ids(prompt.numpy()),
+        completion_ids=schemas.ids(completion),
+        logprobs=schemas.floats(logprobs),
+        policy=(VersionRun(policy_version=version, count=len(completion)),),
+        text="",
+        reward=float(right),
+        verdict=Verdict.RIGHT if right else Verdict.WRONG,
+        finish_reason=FinishReason.LENGTH,
+    )

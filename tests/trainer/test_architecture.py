@@ -1,0 +1,54 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from trainer import architecture
+from trainer.architecture import UnsupportedModel
+
+LLAMA = {
+    "architectures": ["LlamaForCausalLM"],
+    "num_hidden_layers": 2,
+    "hidden_size": 32,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "intermediate_size": 48,
+    "vocab_size": 66,
+}
+
+
+def described(directory: Path, **changes: object) -> Path:
+    (directory / "config.json").write_text(json.dumps(LLAMA | changes))
+    return directory
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [{"rope_theta": 500.0}, {"rope_parameters": {"rope_theta": 500.0, "rope_type": "default"}}],
+    ids=["transformers 4", "transformers 5"],
+)
+def test_rotary_settings_are_read_in_both_spellings(tmp_path: Path, spelling: dict) -> None:
+    assert architecture.read(described(tmp_path, **spelling)).rope_theta == 500.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"architectures": ["GPT2LMHeadModel"]}, "GPT2LMHeadModel"),
+        ({"hidden_act": "gelu"}, "gelu"),
+        ({"attention_bias": True}, "attention_bias"),
+        ({"use_sliding_window": True}, "use_sliding_window"),
+        ({"rope_scaling": {"type": "linear", "factor": 2.0}}, "linear"),
+        ({"rope_parameters": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 2.0}}, "llama3"),
+        ({"vocab_size": None}, "vocab_size"),
+    ],
+)
+def test_a_part_that_cannot_be_trained_is_named(tmp_path: Path, changes: dict, named: str) -> None:
+    with pytest.raises(UnsupportedModel, match=named):
+        architecture.read(described(tmp_path, **changes))
+
+
+def test_parts_that_ranks_cannot_share_are_named(tmp_path: Path) -> None:
+    shape = architecture.read(described(tmp_path))
+    assert architecture.indivisible(shape, 2) == []
+    assert architecture.indivisible(shape, 4) == ["key-value heads (2)", "vocabulary (66)"]

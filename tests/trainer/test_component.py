@@ -1,0 +1,59 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mentor_stream.component import components
+from mentor_stream.config import Config, ConfigError, RunConfig, load, parse_section
+from trainer.component import TrainerConfig, check
+
+RUN = """
+[run]
+name = "t"
+directory = "{directory}"
+broker = "sqlite:///{directory}/stream.db"
+policy = "{policy}"
+"""
+
+
+def config(tmp_path: Path, policy: Path, trainer: str = "", run: str = "") -> Config:
+    path = tmp_path / "run.toml"
+    path.write_text(RUN.format(directory=tmp_path, policy=policy) + run + "\n[trainer]\n" + trainer)
+    return load(path, [RunConfig, TrainerConfig])
+
+
+def test_it_is_installed_under_its_name() -> None:
+    assert components()["trainer"].sections == (TrainerConfig,)
+
+
+def test_a_good_config_has_no_problems(tmp_path: Path, policy_of: Callable[..., Path]) -> None:
+    assert list(check(config(tmp_path, policy_of(), "tensor_parallel = 2"))) == []
+
+
+@pytest.mark.parametrize(
+    ("trainer", "named"),
+    [
+        (
+            "tensor_parallel = 4",
+            "trainer.tensor_parallel is 4: it does not divide the model's key-value heads",
+        ),
+        ('precision = "fp8"', "Transformer Engine"),
+        ("publish_every = 6", "trainer.publish_every is 6"),
+    ],
+)
+def test_an_impossible_setting_is_named_with_the_way_out(
+    tmp_path: Path, policy_of: Callable[..., Path], trainer: str, named: str
+) -> None:
+    problems = list(check(config(tmp_path, policy_of(), trainer)))
+    assert any(named in problem for problem in problems), problems
+
+
+def test_a_policy_without_parts_is_named(tmp_path: Path) -> None:
+    assert "no such directory" in next(iter(check(config(tmp_path, tmp_path / "none"))))
+    (tmp_path / "empty").mkdir()
+    assert "config.json" in next(iter(check(config(tmp_path, tmp_path / "empty"))))
+
+
+def test_constant_normalization_without_its_length_is_refused() -> None:
+    with pytest.raises(ConfigError, match="constant_length"):
+        parse_section(TrainerConfig, {"normalization": "constant"}, "trainer")

@@ -1,0 +1,85 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.trainer.policies import VOCABULARY, hf_model
+from trainer import architecture, hf, model
+
+FAMILIES = [("llama", False), ("llama", True), ("llama3", False), ("qwen2", False), ("qwen3", False)]
+
+
+@pytest.fixture(params=FAMILIES, ids=["llama", "tied", "llama3", "qwen2", "qwen3"])
+def policy(request: pytest.FixtureRequest, policy_of: Callable[..., Path]) -> Path:
+    family, tied = request.param
+    return policy_of(family, tied=tied)
+
+
+def loaded(policy: Path) -> torch.nn.Module:
+    shape = architecture.read(policy)
+    network = model.build(shape, "fp32").module
+    hf.load(policy, shape, network)
+    return network
+
+
+def logits(network: torch.nn.Module, ids: torch.Tensor) -> torch.Tensor:
+    return network(ids, torch.arange(ids.size(1)).expand_as(ids), None)
+
+
+def test_logits_and_gradients_are_those_of_transformers(rank: None, policy: Path) -> None:
+    theirs, ours = hf_model(policy), loaded(policy)
+    ids = torch.randint(VOCABULARY, (2, 20), generator=torch.Generator().manual_seed(0))
+    their_logits, our_logits = theirs(input_ids=ids).logits, logits(ours, ids)
+    torch.testing.assert_close(our_logits, their_logits, rtol=0, atol=1e-5)
+
+    for output in (their_logits, our_logits):
+        torch.logsumexp(output, -1).mean().backward()
+    shape = architecture.read(policy)
+    for name, parameter in ours.named_parameters():
+        codec = hf.codec_of(name, shape)
+        expected = codec.join([theirs.get_parameter(part).grad for part in codec.names])
+        torch.testing.assert_close(parameter.main_grad, expected, rtol=0, atol=1e-6)
+
+
+def test_an_exported_policy_is_the_imported_one_bit_for_bit(rank: None, policy: Path, tmp_path: Path) -> None:
+    weights = hf.gather(architecture.read(policy), loaded(policy))
+    hf.save(policy, weights, tmp_path)
+    original, exported = load_file(policy / "model.safetensors"), load_file(tmp_path / "model.safetensors")
+    assert exported.keys() == original.keys()
+    assert all(torch.equal(exported[name], original[name]) for name in original)
+
+
+def test_an_exported_policy_loads_in_transformers_with_the_same_logits(
+    rank: None, policy: Path, tmp_path: Path
+) -> None:
+    network = loaded(policy)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.mul_(1.01)
+    hf.save(policy, hf.gather(architecture.read(policy), network), tmp_path)
+    ids = torch.randint(VOCABULARY, (2, 20), generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(
+        hf_model(tmp_path)(input_ids=ids).logits, logits(network, ids), rtol=0, atol=1e-5
+    )
+    assert (tmp_path / "tokenizer.json").read_bytes() == (policy / "tokenizer.json").read_bytes()
+    assert json.loads((tmp_path / "config.json").read_text())["dtype"] == "float32"
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_shards_put_together_are_the_whole(ranks: int, policy: Path) -> None:
+    shape = architecture.read(policy)
+    names = ["self_attention.linear_qkv.weight", "mlp.linear_fc1.weight", "mlp.linear_fc2.weight"]
+    for name in (f"decoder.layers.0.{n}" for n in names):
+        codec = hf.codec_of(name, shape)
+        tensors = load_file(policy / "model.safetensors")
+        full = codec.join([tensors[part] for part in codec.names])
+        assert torch.equal(codec.whole([codec.shard(full, r, ranks) for r in range(ranks)]), full)
+
+
+def test_each_rank_holds_gate_and_up_rows_of_the_same_units(policy_of: Callable[..., Path]) -> None:
+    codec = hf.codec_of("decoder.layers.0.mlp.linear_fc1.weight", architecture.read(policy_of()))
+    gate, up = torch.arange(4.0)[:, None], torch.arange(10.0, 14.0)[:, None]
+    assert codec.shard(codec.join([gate, up]), 1, 2).flatten().tolist() == [2, 3, 12, 13]

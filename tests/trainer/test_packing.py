@@ -1,0 +1,42 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trainer.packing import Row, micro_batches
+
+ROWS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=20)
+
+
+def a_row(number: int, prompt: int, completion: int) -> Row:
+    ids = np.arange(prompt + completion) + 100 * number
+    return Row(
+        prompt_ids=ids[:prompt],
+        completion_ids=ids[prompt:],
+        logprobs=-np.arange(1.0, completion + 1) - number,
+        temperature=1.0 + number,
+        advantage=float(number),
+        weight=1.0 / (number + 1),
+    )
+
+
+@given(ROWS, st.integers(1, 60))
+def test_every_completion_token_is_predicted_once_from_the_token_before(lengths: list, limit: int) -> None:
+    rows = [a_row(i, *length) for i, length in enumerate(lengths)]
+    seen = {}
+    for batch in micro_batches(rows, limit):
+        inputs, targets = batch.tokens_BT[batch.completion_BT], batch.targets_BT[batch.completion_BT]
+        assert (targets == inputs + 1).all()
+        values = zip(batch.sampler_N, batch.advantages_N, batch.weights_N, batch.temperature_N, strict=True)
+        seen |= dict(zip(targets.tolist(), [tuple(map(float, v)) for v in values], strict=True))
+    expected = {
+        int(token): (logprob, row.advantage, float(np.float32(row.weight)), row.temperature)
+        for row in rows
+        for token, logprob in zip(row.completion_ids, row.logprobs, strict=True)
+    }
+    assert seen == expected
+
+
+@given(ROWS, st.integers(1, 60))
+def test_a_micro_batch_keeps_to_its_limit_unless_one_row_exceeds_it(lengths: list, limit: int) -> None:
+    for batch in micro_batches([a_row(i, *length) for i, length in enumerate(lengths)], limit):
+        assert batch.tokens_BT.numel() <= limit or len(batch.tokens_BT) == 1
