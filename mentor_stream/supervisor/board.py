@@ -15,6 +15,7 @@ from mentor_stream.stream import Stream, connect
 from mentor_stream.supervisor.child import Child
 from mentor_stream.supervisor.dashboard import Dashboard, begin, observe
 from mentor_stream.supervisor.drain import Queues, read_queues
+from mentor_stream.supervisor.failures import causes
 
 QUEUE_SECONDS = 1.0
 RECONNECT_SECONDS = 2.0
@@ -56,16 +57,21 @@ async def follow(config: Config, board: Board) -> None:
 
     The whole history of the metrics comes first, so a resumed run shows its past.
     """
+    away = ""
     while True:
         try:
             async with (
                 connect(config.run.broker, config.run.name, "supervisor") as stream,
                 anyio.create_task_group() as tasks,
             ):
+                away = ""
                 tasks.start_soon(_follow_metrics, stream, board)
                 tasks.start_soon(_follow_queues, stream, board)
         except* BrokerError as errors:
-            board.note(f"the broker does not answer: {errors.exceptions[0]}")
+            reason = str(causes(errors)[0])
+            if reason != away:
+                board.note(f"nothing new to show while the broker is away: {reason}")
+            away = reason
         await anyio.sleep(RECONNECT_SECONDS)
 
 

@@ -25,8 +25,8 @@ def finished(summary: Summary, config: Config) -> RenderableType:
 def finished_before(summary: Summary, config: Config) -> RenderableType:
     """The same for a run that was over already, and how to start another."""
     again = (
-        f"Run {summary.run} is finished; nothing was started. To train again, set run.name and run.directory "
-        f"to others, or remove {config.run.directory}."
+        f"Run {summary.run} is finished; nothing was started. "
+        "To train again, set run.name and run.directory to others."
     )
     return Group(Text(again), finished(summary, config))
 

@@ -16,6 +16,7 @@ from mentor_stream.supervisor.board import Board
 from mentor_stream.supervisor.child import Child, GaveUp, State
 from mentor_stream.supervisor.config import SupervisorConfig
 from mentor_stream.supervisor.drain import drained
+from mentor_stream.supervisor.failures import causes
 from mentor_stream.supervisor.results import last_release
 from mentor_stream.supervisor.threads import thread_settings
 
@@ -65,7 +66,7 @@ class Run:
                 await self._final_evaluation()
                 evaluation.cancel_scope.cancel()
         except* GaveUp as failures:
-            self.gave_up = _flat(failures)
+            self.gave_up = causes(failures)
 
     def kill(self) -> None:
         """End every process at once."""
@@ -162,10 +163,3 @@ def _names(component: str, count: int) -> list[str]:
 async def _said_so(code: int) -> bool:
     """A component's own word that its work is over."""
     return code == 0
-
-
-def _flat(failures: ExceptionGroup[GaveUp]) -> list[GaveUp]:
-    found: list[GaveUp] = []
-    for failure in failures.exceptions:
-        found += _flat(failure) if isinstance(failure, ExceptionGroup) else [failure]
-    return found
