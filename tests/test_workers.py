@@ -19,16 +19,19 @@ def anyio_backend() -> str:
 
 
 async def gone(pid: int) -> None:
-    with anyio.fail_after(10):
-        while Path(f"/proc/{pid}").exists() and "Z" not in state(pid):
+    with anyio.fail_after(30):
+        while not dead(pid):
             await anyio.sleep(0.01)
 
 
-def state(pid: int) -> str:
+def dead(pid: int) -> bool:
+    """Whether all threads of the process have ended, its parent's last look at it aside."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        threads = len(list(Path(f"/proc/{pid}/task").iterdir()))
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
-        return "Z"
+        return True
+    return state == "Z" and threads == 1
 
 
 async def test_a_payload_comes_back_as_the_handler_leaves_it() -> None:
@@ -132,7 +135,7 @@ async def test_a_cancelled_call_leaves_no_process_and_a_usable_pool() -> None:
 async def test_what_a_handler_started_ends_with_its_worker() -> None:
     async with workers.pool(HOSTILE, size=1) as pool:
         child = await pool.call("start_a_child")
-        assert state(child) != "Z"
+        assert not dead(child)
     await gone(child)
 
 
