@@ -16,8 +16,10 @@ from consumers.leak.spelling import plain
 FindEqual = Callable[[str, Sequence[str]], Awaitable[str | None]]
 """The first of the expressions that has the reference's value, or None."""
 
-MAX_CHARACTERS = 8000
+MAX_CHARACTERS = 4000
 MAX_EXPRESSIONS = 64
+MAX_REFERENCE = 120
+"""A longer reference is no list of numbers: it is looked for as it is written, and compared as a formula."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ async def find_leak(hint: str, question: str, reference: str, find_equal: FindEq
         return _leaks(stated)
     if not wanted.parts and _spelled(wanted.text, said, asked):
         return _leaks(wanted.text)
-    formulas = [e for e in expressions(said) if _squeezed(e) not in _squeezed(asked)]
+    given = _squeezed(asked)
+    formulas = [e for e in expressions(said) if _squeezed(e) not in given]
     if not wanted.parts:
         formulas += [numeral.text for numeral in suspects]
     formulas = [e for e in dict.fromkeys(formulas) if _comparable(e, wanted)]
@@ -80,6 +83,8 @@ _ONLY_NUMBERS = re.compile(
 
 
 def _parts(text: str) -> tuple[frozenset[Fraction], ...]:
+    if len(text) > MAX_REFERENCE:
+        return ()
     first: dict[int, Numeral] = {}
     for numeral in numerals(text):
         first.setdefault(numeral.start, numeral)
