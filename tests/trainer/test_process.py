@@ -1,0 +1,150 @@
+"""The trainer as a process, over a recorded stream."""
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+import torch
+
+import schemas
+from mentor_stream import snapshots
+from schemas import Group
+from tests.trainer.policies import hf_model, sampled_groups
+from tests.trainer.recorded import Recording, mixed_groups
+from trainer import checkpoint
+
+VERSIONS = 8
+
+
+@pytest.fixture(scope="module")
+def groups(policy_of: Callable[..., Path]) -> list[Group]:
+    recorded = mixed_groups(policy_of(), 80)
+    # What a trainer must survive: a repeat, and a group from another vocabulary.
+    alien = msgspec.structs.replace(
+        recorded[5].trajectories[0], prompt_ids=schemas.ids([3, 10_000]), reward=1.0
+    )
+    bad = msgspec.structs.replace(recorded[5], group_id="alien", trajectories=(alien,))
+    return [*recorded[:7], recorded[2], bad, *recorded[7:]]
+
+
+@pytest.fixture(scope="module")
+def whole(
+    tmp_path_factory: pytest.TempPathFactory, policy_of: Callable[..., Path], groups: list[Group]
+) -> Recording:
+    """A run that nobody disturbed."""
+    recording = Recording(tmp_path_factory.mktemp("whole"), policy_of())
+    recording.configure(run=f"max_versions = {VERSIONS}")
+    recording.append(groups)
+    recording.finish()
+    return recording
+
+
+def test_every_version_is_released_once_and_the_last_is_final(whole: Recording) -> None:
+    releases = whole.releases()
+    assert [r.policy_version for r in releases] == list(range(VERSIONS + 1))
+    assert [r.final for r in releases] == [False] * VERSIONS + [True]
+    assert [r.step for r in releases] == list(range(VERSIONS + 1))
+
+
+def test_counters_of_a_release_are_those_at_its_batch(whole: Recording) -> None:
+    for release in whole.releases():
+        assert 0 <= release.consumed.accepted - 4 * release.policy_version < 4
+    last = whole.releases()[-1].consumed
+    assert last.guided == last.rescued > 0
+
+
+def test_released_policies_load_in_transformers_and_differ(whole: Recording) -> None:
+    *_, before, last = whole.releases()
+    for release in (before, last):
+        snapshots.verify(Path(release.uri), release.digest)
+    ids = torch.arange(3, 13)[None]
+    first, second = (hf_model(Path(r.uri))(input_ids=ids).logits for r in (before, last))
+    assert not torch.equal(first, second)
+
+
+def test_version_zero_is_the_policy_as_it_is(tmp_path: Path, whole: Recording) -> None:
+    assert whole.releases()[0].uri.endswith("v00000000")
+    digest = snapshots.write(tmp_path, 0, lambda d: _copy(whole.policy, d)).digest
+    assert whole.releases()[0].digest == digest
+
+
+def _copy(policy: Path, directory: Path) -> None:
+    for path in policy.iterdir():
+        (directory / path.name).write_bytes(path.read_bytes())
+
+
+def test_only_the_newest_snapshots_and_checkpoints_stay(whole: Recording) -> None:
+    assert len(list((whole.directory / "snapshots").glob("v*"))) == 4
+    assert len(list((whole.directory / "checkpoints").glob("v*"))) == 2
+
+
+def test_a_group_that_cannot_be_trained_on_is_a_dead_letter(whole: Recording) -> None:
+    assert [letter.error for letter in whole.dead_letters()] == [
+        "InvalidRecord: record group, field trajectories[0]: token ids outside the vocabulary of 64"
+    ]
+
+
+def test_resume_after_kill_gives_the_same_losses(
+    tmp_path: Path, whole: Recording, groups: list[Group]
+) -> None:
+    """G2, G3: killed with groups waiting, then with a damaged newest checkpoint, then left alone."""
+    recording = Recording(tmp_path, whole.policy)
+    recording.configure(run=f"max_versions = {VERSIONS}")
+    recording.append(groups[:40])
+    for killed_after in (3, 5):
+        process = recording.start()
+        recording.await_release(process, lambda r, v=killed_after: r.policy_version >= v)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        recording.append(groups[40:] if killed_after == 5 else [])
+    newest = max((tmp_path / "checkpoints").glob("v*"))
+    assert checkpoint.newest(tmp_path / "checkpoints")
+    (newest / "state.json").write_text("{")
+    recording.finish()
+
+    assert "is damaged" in recording.log()
+    assert recording.losses() == whole.losses()
+    ours, theirs = recording.releases()[-1], whole.releases()[-1]
+    assert (ours.consumed, ours.digest) == (theirs.consumed, theirs.digest)
+
+
+def test_a_run_that_is_over_announces_its_end_again(whole: Recording) -> None:
+    before = whole.releases()[-1]
+    whole.finish()
+    last = whole.releases()[-1]
+    assert last.published_at > before.published_at
+    assert (last.final, last.digest, last.consumed) == (True, before.digest, before.consumed)
+
+
+def test_asked_to_stop_it_keeps_its_place_and_says_nothing_final(
+    tmp_path: Path, policy_of: Callable[..., Path]
+) -> None:
+    recording = Recording(tmp_path, policy_of())
+    recording.configure()
+    recording.append(sampled_groups(policy_of(), 7))
+    process = recording.start()
+    # The counters of the three groups that wait are announced although no version comes.
+    recording.await_release(process, lambda r: r.policy_version == 1 and r.consumed.resolved == 7)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 0, recording.log()
+    assert not any(r.final for r in recording.releases())
+    found = checkpoint.newest(tmp_path / "checkpoints")
+    assert found
+    assert found.state.version == 1
+
+
+def test_the_run_ends_at_its_tokens_even_when_nothing_can_be_trained(
+    tmp_path: Path, policy_of: Callable[..., Path]
+) -> None:
+    group = sampled_groups(policy_of(), 1)[0]
+    wrong = [
+        msgspec.structs.replace(t, reward=0.0, verdict=schemas.Verdict.WRONG) for t in group.trajectories
+    ]
+    recording = Recording(tmp_path, policy_of())
+    recording.configure(run=f"max_tokens = {group.completion_tokens}")
+    recording.append([msgspec.structs.replace(group, trajectories=tuple(wrong))])
+    recording.finish()
+    last = recording.releases()[-1]
+    assert (last.final, last.policy_version, last.consumed.collapsed) == (True, 0, 1)
