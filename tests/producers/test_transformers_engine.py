@@ -162,6 +162,44 @@ def test_a_snapshot_without_some_weight_is_refused(policy_with: Callable[..., Pa
         loaded(path)
 
 
+def test_a_model_whose_padding_would_go_wrong_unnoticed_is_refused(tmp_path: Path) -> None:
+    from transformers import MambaConfig, MambaForCausalLM
+
+    shape = {"vocab_size": 21, "hidden_size": 8, "num_hidden_layers": 1, "state_size": 2}
+    MambaForCausalLM(MambaConfig(**shape)).save_pretrained(tmp_path)
+    with pytest.raises(NotImplementedError, match="MambaForCausalLM"):
+        loaded(tmp_path)
+
+
+FAMILIES: dict[str, dict[str, Any]] = {
+    "Qwen3Config": {"num_key_value_heads": 2, "head_dim": 8},
+    "MistralConfig": {"num_key_value_heads": 2, "sliding_window": 4},
+    "GPT2Config": {},
+    "Lfm2Config": {"num_key_value_heads": 2, "layer_types": ["conv", "full_attention"]},
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_logprobs_are_exact_for_other_families_and_when_finished_rows_leave(
+    tmp_path: Path, family: str
+) -> None:
+    import transformers
+
+    shape = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    fixed = {"vocab_size": 21, "max_position_embeddings": 64, "initializer_range": 0.4}
+    stops = {"eos_token_id": [2, 5, 7, 11], "pad_token_id": 0, "bos_token_id": 1}
+    config = getattr(transformers, family)(**(shape | fixed | stops | FAMILIES[family]))
+    torch.manual_seed(0)
+    AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
+    groups = sample(tmp_path, max_new_tokens=16)
+    assert len({len(s.completion_ids) for group in groups for s in group}) > 3
+    for prompt, group in zip(PROMPTS, groups, strict=True):
+        for got in group:
+            wanted = teacher_forced(tmp_path, prompt, got.completion_ids).log_softmax(-1)
+            picked = wanted.gather(1, torch.tensor(got.completion_ids)[:, None])[:, 0]
+            torch.testing.assert_close(torch.tensor(got.logprobs), picked, atol=1e-5, rtol=0)
+
+
 def test_an_empty_prompt_is_an_error(tiny_policy: Path) -> None:
     with pytest.raises(ValueError, match="empty prompt"):
         sample(tiny_policy, prompts=[[1, 5], []])

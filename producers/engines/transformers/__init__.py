@@ -1,6 +1,7 @@
 """Sampling in this process with Hugging Face transformers, on CPU or GPU: the embedded default.
 
 engine.py is the way in; weights.py loads and swaps models, decoding.py samples, choice.py picks a token.
+Any attention model that transformers knows, also hybrids with linear layers; no pure state-space models.
 """
 
 from typing import TYPE_CHECKING, Literal

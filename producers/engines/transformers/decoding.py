@@ -63,15 +63,9 @@ class Context:
         self.positions = self.positions[:, -1:] + 1
         return output.logits[:, -1]
 
-    def repeat(self, times: int) -> None:
-        """Make each row `times` neighbouring rows."""
-        self.cache.batch_repeat_interleave(times)
-        self.visible = self.visible.repeat_interleave(times, dim=0)
-        self.positions = self.positions.repeat_interleave(times, dim=0)
-
-    def keep(self, rows: Tensor) -> None:
-        """Go on with these rows only."""
-        self.cache.batch_select_indices(rows)
+    def select(self, rows: Tensor) -> None:
+        """Go on with these rows; one may be named several times."""
+        self.cache.reorder_cache(rows)  # made for beam search; the one selection that every kind of cache has
         self.visible, self.positions = self.visible[rows], self.positions[rows]
 
 
@@ -101,8 +95,9 @@ def decode(
     going = torch.ones(R, dtype=torch.bool, device=device)
 
     context = Context(model, prompts, room=T)
-    logits_RV = context.read_prompts().repeat_interleave(samples, dim=0)
-    context.repeat(samples)
+    prompt_of_R = torch.arange(len(prompts), device=device).repeat_interleave(samples)
+    logits_RV = context.read_prompts()[prompt_of_R]
+    context.select(prompt_of_R)
     for step in range(T):
         each_step()
         chosen, logprobs = choose(logits_RV, sampling, draws_RT[rows, step])
@@ -117,7 +112,7 @@ def decode(
         # the cache each time one finishes would cost more than it saves.
         if 2 * left <= len(rows):
             kept = going.nonzero()[:, 0]
-            context.keep(kept)
+            context.select(kept)
             rows, going, chosen = rows[kept], going[kept], chosen[kept]
         logits_RV = context.read(chosen[:, None])
     return _completions(tokens_RT, logprobs_RT, lengths_R, stop)

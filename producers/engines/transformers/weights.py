@@ -1,6 +1,7 @@
 """Policy snapshots into live models: anew, or in place when only the numbers changed."""
 
 import json
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,12 @@ def load(path: Path, device: torch.device, dtype: str) -> Any:
     model, loading = loaded
     if missing := sorted(loading["missing_keys"]):
         raise SnapshotError(f"{path} lacks weights: {', '.join(missing[:5])} ({len(missing)} in all)")
+    if getattr(model, "_is_stateful", False) and "position_ids" not in signature(model.forward).parameters:
+        # What they make of padding differs from family to family: log-probs would be wrong unnoticed.
+        raise NotImplementedError(
+            f"run.policy is a {type(model).__name__}: the transformers engine samples from attention models, "
+            "also from those with some linear layers, but not from pure state-space models"
+        )
     return model.eval().requires_grad_(False).to(device)
 
 
