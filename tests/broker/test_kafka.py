@@ -17,7 +17,7 @@ from kafka.structs import TopicPartition as KafkaPartition
 from mentor_stream import broker as brokers
 from mentor_stream.broker import BrokerError, BrokerUnavailable, TopicPartition, TopicSpec
 from mentor_stream.broker.kafka.admin import topic_config
-from mentor_stream.broker.kafka.producer import ByteBudget
+from mentor_stream.broker.kafka.budget import ByteBudget
 from mentor_stream.broker.kafka.settings import parse
 from tests.broker.conftest import KAFKA_START
 

@@ -94,4 +94,4 @@ async def main(command: str, *arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    anyio.run(main, *sys.argv[1:], backend="trio")
+    anyio.run(main, sys.argv[1], *sys.argv[2:], backend="trio")

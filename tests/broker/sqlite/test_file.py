@@ -10,6 +10,7 @@ import pytest
 from mentor_stream import broker as brokers
 from mentor_stream.broker import BrokerError, BrokerUnavailable, TopicPartition, TopicSpec
 from mentor_stream.broker.sqlite.location import Location, parse
+from mentor_stream.broker.sqlite.producer import SqliteProducer
 
 pytestmark = pytest.mark.anyio
 
@@ -118,6 +119,7 @@ async def test_a_full_disk_refuses_the_send_and_keeps_what_was_acknowledged(tmp_
     async with brokers.connect(f"sqlite:///{path}") as broker, broker.producer() as producer:
         await broker.create_topics([TopicSpec("topic")])
         await producer.send("topic", b"key", b"kept")
+        assert isinstance(producer, SqliteProducer)
         await producer._database.call(lambda connection: connection.execute("PRAGMA max_page_count = 30"))
         with pytest.raises(BrokerError, match="the disk is full"):
             await producer.send("topic", b"key", bytes(10**6))
@@ -132,6 +134,22 @@ async def test_an_offset_of_another_stream_is_refused(tmp_path):
         with pytest.raises(BrokerError, match="ends at offset 0, before offset 7"):
             async with broker.reader({TopicPartition("topic", 0): 7}):
                 pass
+
+
+async def test_no_plain_message_comes_while_a_preferred_one_is_in_the_file(tmp_path):
+    async with brokers.connect(f"sqlite:///{tmp_path}/stream.db") as broker, broker.producer() as producer:
+        await broker.create_topics([TopicSpec("plain", 2), TopicSpec("urgent", 2)])
+        for topic in ("plain", "urgent"):
+            for number in range(20):
+                await producer.send(topic, b"%d" % number, b"value")
+        topics = []
+        async with broker.consumer(["urgent", "plain"], group="group", prefetch=8) as consumer:
+            async for message in consumer:
+                topics.append(message.topic)
+                consumer.done(message)
+                if len(topics) == 40:
+                    break
+    assert topics == ["urgent"] * 20 + ["plain"] * 20
 
 
 async def test_messages_survive_closing_and_opening_the_file(tmp_path):
