@@ -47,6 +47,8 @@ class Child:
     config: SupervisorConfig
     note: Callable[[str], None]
     """Told about every death and restart, in words."""
+    essential: bool = True
+    """Whether the run stops when this keeps dying. One that is not is tried again, at the longest pause."""
     state: State = State.WAITING
     deaths: list[float] = field(default_factory=list)
     process: anyio.abc.Process | None = None
@@ -54,7 +56,8 @@ class Child:
     async def keep_alive(self, is_over: Callable[[int], Awaitable[bool]]) -> None:
         """Run the component, again whenever it dies, until `is_over` of its exit code (negative: a signal).
 
-        Cancelled, it stops the process: SIGTERM, then after the grace SIGKILL. Raises GaveUp.
+        Cancelled, it stops the process: SIGTERM, then after the grace SIGKILL. Raises GaveUp when an
+        essential component died too often.
         """
         while True:
             code = await self._run_once()
@@ -113,8 +116,11 @@ class Child:
         delay = restart_delay(self.deaths, self.config, jitter=random.random())  # noqa: S311
         if delay is None:
             self.state = State.FAILED
-            raise GaveUp(self._last_words(code))
-        self.state = State.BACKING_OFF
+            if self.essential:
+                raise GaveUp(self._last_words(code))
+            delay = self.config.backoff_max_seconds
+        else:
+            self.state = State.BACKING_OFF
         self.note(f"{self.name} {how_it_ended(code)}; restart in {delay:.1f} s ({self.log})")
         await anyio.sleep(delay)
 

@@ -17,7 +17,8 @@ class SupervisorConfig(Section):
     mentor_workers: int = Field(1, ge=1)
     """Mentor processes on this machine; one already holds many cases in flight."""
     restarts: int = Field(5, ge=0)
-    """How often one component may be restarted within the window; one death more stops the run."""
+    """How often one component may be restarted within the window; one death more stops the run, unless it is
+    a mentor's or the evaluator's: training goes on without them, and they are tried again."""
     restart_window_seconds: float = Field(300.0, gt=0)
     """Deaths longer ago than this are forgiven."""
     backoff_seconds: float = Field(1.0, ge=0)

@@ -102,7 +102,7 @@ class Run:
         while True:
             await anyio.sleep(settle + LOOK_SECONDS)
             later = self.board.queues
-            mentored = any(mentor.state is not State.FINISHED for mentor in self.mentors)
+            mentored = any(mentor.state not in (State.FINISHED, State.FAILED) for mentor in self.mentors)
             at_rest = earlier and later and drained(earlier, later, settle_seconds=settle, mentored=mentored)
             # A process on its way out has no handler any more: the signal would be its death.
             if at_rest and not await self._is_over():
@@ -120,7 +120,7 @@ class Run:
 
     def _evaluated(self, version: int) -> bool:
         known = {accuracy.policy_version for accuracy in self.board.dashboard.accuracies}
-        return version in known or self.evaluator.state is State.FINISHED
+        return version in known or self.evaluator.state in (State.FINISHED, State.FAILED)
 
 
 def new_run(config: Config, board: Board, command_line: CommandLine, held: int) -> Run:
@@ -132,7 +132,7 @@ def new_run(config: Config, board: Board, command_line: CommandLine, held: int) 
     threads = thread_settings(len(os.sched_getaffinity(0)), busy, os.environ)
     environment = {**os.environ, **threads, PARENT_PIPE: "1", "PYTHONUNBUFFERED": "1"}
 
-    def child(name: str, command: str) -> Child:
+    def child(name: str, command: str, *, essential: bool = True) -> Child:
         return Child(
             name=name,
             command=command_line(command, config),
@@ -141,6 +141,7 @@ def new_run(config: Config, board: Board, command_line: CommandLine, held: int) 
             inherited=held,
             config=settings,
             note=board.note,
+            essential=essential,
         )
 
     run = Run(
@@ -148,8 +149,11 @@ def new_run(config: Config, board: Board, command_line: CommandLine, held: int) 
         board=board,
         feeder=child("feeder", "feed"),
         rollouts=[child(name, "rollout") for name in _names("rollout", settings.rollout_workers)],
-        evaluator=child("evaluator", "evaluate"),
-        mentors=[child(name, "mentor") for name in _names("mentor", settings.mentor_workers)],
+        # A broken mentor costs lessons, a broken evaluator knowledge; neither may cost training time.
+        evaluator=child("evaluator", "evaluate", essential=False),
+        mentors=[
+            child(name, "mentor", essential=False) for name in _names("mentor", settings.mentor_workers)
+        ],
         trainer=child("trainer", "train"),
     )
     board.children = run.children

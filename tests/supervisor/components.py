@@ -1,7 +1,7 @@
 """Stand-ins for a run's components: the whole flow in miniature, on a real stream, without a model.
 
 python -m tests.supervisor.components COMMAND CONFIG; behaves as STAND_IN_<COMMAND> says: "" (as it should),
-"hang" (start and do nothing), "clumsy" (the trainer: die right after the final release).
+"hang" (start and do nothing), "die" (at once), "clumsy" (the trainer: die right after the final release).
 """
 
 import os
@@ -133,6 +133,8 @@ if __name__ == "__main__":
     behaviour = os.environ.get(f"STAND_IN_{command.upper()}", "")
     sys.stdout.write(f"{command} starts\n")
     sys.stdout.flush()
+    if behaviour == "die":
+        sys.exit(7)
     main = (
         hang
         if behaviour == "hang"

@@ -57,6 +57,7 @@ def supervised(tmp_path: Path) -> Iterator[Supervised]:
         policy = "{tmp_path}"
         [supervisor]
         backoff_seconds = 0.05
+        backoff_max_seconds = 5
         settle_seconds = 0.3
         restarts = 2
         view_seconds = 0.5

@@ -16,7 +16,13 @@ pytestmark = pytest.mark.anyio
 DEAF = "import signal, time; signal.signal(15, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
 
 
-def a_child(directory: Path, *command: str, notes: list[str] | None = None, **settings: float) -> Child:
+def a_child(
+    directory: Path,
+    *command: str,
+    notes: list[str] | None = None,
+    essential: bool = True,
+    **settings: float,
+) -> Child:
     noted = notes if notes is not None else []
     return Child(
         name="rollout",
@@ -26,6 +32,7 @@ def a_child(directory: Path, *command: str, notes: list[str] | None = None, **se
         inherited=1,
         config=SupervisorConfig.model_validate({"backoff_seconds": 0.01, "restarts": 2, **settings}),
         note=noted.append,
+        essential=essential,
     )
 
 
@@ -69,6 +76,17 @@ async def test_a_component_that_keeps_dying_is_given_up_with_its_last_words(tmp_
     assert f"{child.log}" in text
     assert text.endswith("no such [model]")
     assert child.state is State.FAILED
+
+
+async def test_a_component_the_run_can_do_without_is_tried_again_for_ever(tmp_path: Path) -> None:
+    notes: list[str] = []
+    command = ("sh", "-c", "echo alive; exit 3")
+    child = a_child(tmp_path, *command, notes=notes, essential=False, restarts=1, backoff_max_seconds=0.01)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(child.keep_alive, over)
+        await until(lambda: len(notes) > 4)
+        tasks.cancel_scope.cancel()
+    assert all("ended with exit code 3" in note for note in notes)
 
 
 async def test_an_end_before_the_run_is_over_counts_as_a_death(tmp_path: Path) -> None:

@@ -64,6 +64,15 @@ async def test_a_component_that_keeps_dying_stops_the_run_and_is_named(supervise
     assert str(supervised.directory / "out" / "logs") in output
 
 
+async def test_a_mentor_and_an_evaluator_that_keep_dying_do_not_stop_the_run(supervised: Supervised) -> None:
+    supervisor = supervised.up(STAND_IN_MENTOR="die", STAND_IN_EVALUATE="die")
+    code, output = await ending(supervisor)
+    assert code == 0, output
+    assert "mentor ended with exit code 7" in output
+    assert "evaluator ended with exit code 7" in output
+    assert (supervised.directory / "out" / "summary.json").exists()
+
+
 @pytest.mark.parametrize(("request_to_stop", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 async def test_a_stopped_supervisor_leaves_no_process(
     supervised: Supervised, request_to_stop: signal.Signals, code: int
