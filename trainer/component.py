@@ -142,6 +142,9 @@ def run(config: Config) -> None:
             f"--nproc-per-node={ranks}",
         ]
         os.execv(sys.executable, [*torchrun, "-m", "trainer", str(config.path)])  # noqa: S606
+    from trainer import cpu
+
+    cpu.install()
     from trainer import loop
 
     loop.run(config)

@@ -6,6 +6,7 @@ names are redirected to the CPU for the whole process; with CUDA nothing is touc
 
 import contextlib
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -20,10 +21,11 @@ _FACTORIES = (
 
 @functools.cache
 def install() -> None:
-    """Redirect, once. Must run before megatron-core builds anything."""
+    """Redirect, once. Call it before megatron-core is imported, or it loads torch's compiler for nothing."""
     if torch.cuda.is_available():
         return
     _redirect_devices()
+    _import_uncompiled()
     _redirect_random_state()
     _redirect_streams()
     _redirect_types()
@@ -60,6 +62,15 @@ def _redirect_devices() -> None:
     _replace(torch.cuda, "empty_cache", lambda: None)
     _replace(torch.Tensor, "cuda", lambda self, *_, **__: self)
     _replace(torch.nn.Module, "cuda", lambda self, *_, **__: self)
+
+
+def _import_uncompiled() -> None:
+    """megatron-core compiles its fused kernels as it is imported; on CPUs none of them is used."""
+    compiler, torch.compile = torch.compile, lambda function: function  # type: ignore[assignment]
+    try:
+        importlib.import_module("megatron.core.models.gpt")
+    finally:
+        torch.compile = compiler
 
 
 def _redirect_random_state() -> None:

@@ -7,6 +7,9 @@ import pytest
 import torch
 
 from tests.trainer.policies import write_policy
+from trainer import cpu
+
+cpu.install()
 
 
 @pytest.fixture(scope="session")
