@@ -17,7 +17,7 @@ def write_tokenizer(path: Path, chat_template: str | None = None, pad: str | Non
 
     ids = {word: place for place, word in enumerate(WORDS)}
     tokenizer: Any = Tokenizer(models.WordLevel(ids, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer.decoder = decoders.WordPiece()
     tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", BOS)])
     fast = PreTrainedTokenizerFast(

@@ -197,7 +197,7 @@ async def test_a_worker_that_is_stopped_leaves_unpublished_queries_to_the_next_o
 
 
 async def test_a_group_of_one_is_refused_with_the_way_out() -> None:
-    with pytest.raises(ValidationError, match=r"at least 2 trajectories to compare\. Set rollout\.group_size"):
+    with pytest.raises(ValidationError, match=r"at least 2 .* Set rollout\.group_size to 2"):
         RolloutConfig(group_size=1)
 
 
