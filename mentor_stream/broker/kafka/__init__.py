@@ -3,9 +3,9 @@
 settings.py  what a kafka:// URL and the environment say about the cluster
 client.py    one kafka-python client, one call at a time, and its errors in our terms
 admin.py     topics, offsets and lag
-producer.py  durable appends with bounded bytes under way
-consumer.py  membership in a group; turn.py is one round with its client
-reader.py    reading by position
+producer.py  durable appends, with bounded bytes under way (budget.py)
+consumer.py  membership in a group: a lane for each topic (lane.py), turn by turn (turn.py)
+reader.py    reading by position; messages.py is how both poll
 cluster.py   the Broker that hands these out
 """
 

@@ -18,7 +18,7 @@ K = TypeVar("K")
 P = ParamSpec("P")
 T = TypeVar("T")
 
-POLL_SECONDS = 0.1
+POLL_SECONDS = 0.2
 """Nothing wakes a poll: it is also how long a cancelled client takes to notice."""
 CLOSE_SECONDS = 5.0
 """Bound of each step of closing a client whose broker may be gone."""
@@ -94,26 +94,35 @@ def _build(kind: Callable[..., K], settings: ConnectionSettings, options: dict[s
         networks.append(KafkaNetClient(**configuration))
         return networks[-1]
 
-    complaint = _LastComplaint()
-    logging.getLogger("kafka").addHandler(complaint)
+    complaints = _Complaints()
+    logging.getLogger("kafka").addHandler(complaints)
     try:
         return kind(kafka_client=network, **settings.client_options(), **options)
     except errors.KafkaError as error:
         for each in networks:
             each.close()
-        raise unavailable(settings, complaint.text or str(error)) from error
+        reason = (
+            f"{str(complaints) or error} (for TLS and passwords: {ENV_PREFIX}SECURITY_PROTOCOL and others)"
+        )
+        raise unavailable(settings, reason) from error
     finally:
-        logging.getLogger("kafka").removeHandler(complaint)
+        logging.getLogger("kafka").removeHandler(complaints)
 
 
-class _LastComplaint(logging.Handler):
+class _Complaints(logging.Handler):
     """Why a connection fails: kafka-python logs it and raises a bare time-out, for a wrong password too."""
 
-    text = ""
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self._reasons: dict[str, None] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno >= logging.ERROR and not record.getMessage().startswith("Bootstrap failed"):
-            self.text = record.getMessage()
+        _, lost, reason = record.getMessage().partition("Connection lost: ")
+        if lost:
+            self._reasons[reason] = None
+
+    def __str__(self) -> str:
+        return "; ".join(self._reasons)
 
 
 def unavailable(settings: ConnectionSettings, reason: str) -> BrokerUnavailable:

@@ -19,6 +19,7 @@ from mentor_stream.broker.base import (
 from mentor_stream.broker.kafka.admin import Admin
 from mentor_stream.broker.kafka.client import opened
 from mentor_stream.broker.kafka.consumer import consuming
+from mentor_stream.broker.kafka.lane import group_id
 from mentor_stream.broker.kafka.producer import producing
 from mentor_stream.broker.kafka.reader import reading
 from mentor_stream.broker.kafka.settings import ConnectionSettings, parse
@@ -39,9 +40,9 @@ class KafkaBroker:
         self, topics: Sequence[str], *, group: str, prefetch: int = 64
     ) -> AsyncIterator[Consumer]:
         """A member of the group for the block. Raises UnknownTopic."""
-        for topic in topics:
+        for topic in dict.fromkeys(topics):
             await self._admin.bounds(topic)
-        async with consuming(self._settings, topics, group, prefetch) as consumer:
+        async with consuming(self._settings, list(dict.fromkeys(topics)), group, prefetch) as consumer:
             yield consumer
 
     @asynccontextmanager
@@ -75,7 +76,7 @@ class KafkaBroker:
 
     async def lag(self, topic: str, group: str) -> int:
         """Messages the group has not committed."""
-        return await self._admin.lag(topic, group)
+        return await self._admin.lag(topic, group_id(group, topic))
 
 
 @asynccontextmanager

@@ -23,8 +23,6 @@ def consumer_options(settings: ConnectionSettings) -> dict[str, object]:
         "allow_auto_create_topics": False,
         "session_timeout_ms": round(settings.session_timeout * 1000),
         "heartbeat_interval_ms": round(settings.session_timeout * 1000 / 5),
-        # also how long a fetch for some partitions keeps others of the same broker waiting
-        "fetch_max_wait_ms": 100,
         "metrics_enabled": False,
     }
 

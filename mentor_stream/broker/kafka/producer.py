@@ -14,6 +14,7 @@ from kafka import errors
 
 from mentor_stream.broker.base import BrokerError, MessageTooLarge, Receipt
 from mentor_stream.broker.kafka.admin import FRAMING_BYTES, Admin
+from mentor_stream.broker.kafka.budget import ByteBudget
 from mentor_stream.broker.kafka.client import CLOSE_SECONDS, Client, beside, explained, opened, unavailable
 from mentor_stream.broker.kafka.settings import ConnectionSettings
 
@@ -24,29 +25,6 @@ MAX_REQUEST_BYTES = 64 * 2**20
 GRACE_SECONDS = 1.0
 BATCH_BYTES = 2**18
 """Small messages of one partition travel together up to this size."""
-
-
-class ByteBudget:
-    """Bytes that may be under way. Who comes first goes first; a message above the bound goes alone."""
-
-    def __init__(self, bound: int) -> None:
-        self.bound = bound
-        self.used = 0
-        self._first_in_line = anyio.Lock()
-        self._freed = anyio.Event()
-
-    async def take(self, size: int) -> None:
-        """Wait until `size` more bytes fit."""
-        async with self._first_in_line:
-            while self.used and self.used + size > self.bound:
-                self._freed = anyio.Event()
-                await self._freed.wait()
-            self.used += size
-
-    def give(self, size: int) -> None:
-        """Those bytes have arrived, or never will."""
-        self.used -= size
-        self._freed.set()
 
 
 @dataclass(slots=True, eq=False)

@@ -28,12 +28,8 @@ Change = tuple[Literal["given", "taken"], frozenset[TopicPartition]]
 class Turn:
     """What the owner asks for."""
 
-    room: Mapping[str, int]
-    """How many messages of a topic may come; none of topics that are not here."""
-    held_back: frozenset[str]
-    """Topics whose messages may keep others from being seen: the others are polled first, alone."""
-    watched: Sequence[str]
-    """Topics of which we want to know whether more is coming."""
+    room: int
+    """How many messages may come."""
     wait: float
     commit: Mapping[TopicPartition, int]
 
@@ -45,8 +41,8 @@ class Outcome:
     committed: Mapping[TopicPartition, int]
     changes: Sequence[Change]
     messages: Sequence[Message]
-    behind: frozenset[str]
-    """The watched topics that hold more than was polled, or were not looked at yet."""
+    behind: bool
+    """Whether our partitions hold more than was polled, or were not looked at yet."""
 
 
 class Rebalances(ConsumerRebalanceListener):
@@ -77,23 +73,25 @@ class Rebalances(ConsumerRebalanceListener):
         self._changes.append((what, frozenset(TopicPartition(*place) for place in places)))
 
 
-def join(raw: RawConsumer, topics: Sequence[str]) -> Rebalances:
+def join(raw: RawConsumer, topic: str) -> Rebalances:
     """Subscribe; the polls that follow make us a member."""
-    for topic in topics:
-        # a member that leads before it knows the partitions hands out none of them, and may never look again
-        raw.partitions_for_topic(topic)
+    # a member that leads before it knows the partitions hands out none of them, and may never look again
+    raw.partitions_for_topic(topic)
     listener = Rebalances(raw)
-    raw.subscribe(topics=list(topics), listener=listener)
+    raw.subscribe(topics=[topic], listener=listener)
     return listener
 
 
 def take(raw: RawConsumer, listener: Rebalances, turn: Turn) -> Outcome:
     """Do what the turn asks for."""
     committed = commit(raw, turn.commit, COMMIT_TIMEOUT_SECONDS)
-    preferred = {topic: room for topic, room in turn.room.items() if topic not in turn.held_back}
-    messages = _poll(raw, preferred, 0) if turn.held_back and preferred else []
-    messages = messages or _poll(raw, turn.room, turn.wait)
-    behind = frozenset(p.topic for p in raw.assignment() if p.topic in turn.watched and _is_behind(raw, p))
+    # what is paused is set anew each time: a rebalance forgets it
+    if turn.room:
+        raw.resume(*raw.paused())
+    else:
+        raw.pause(*raw.assignment())
+    messages = poll(raw, max(1, turn.room), turn.wait)
+    behind = any(_is_behind(raw, place) for place in raw.assignment())
     return Outcome(committed, listener.drain(), messages, behind)
 
 
@@ -110,14 +108,6 @@ def commit(
         log.info("offsets not committed for now: %s", error)
         return {}
     return offsets
-
-
-def _poll(raw: RawConsumer, room: Mapping[str, int], wait: float) -> list[Message]:
-    # what is paused is set anew each time: a rebalance forgets it
-    closed = {place for place in raw.assignment() if place.topic not in room}
-    raw.pause(*closed)
-    raw.resume(*(raw.paused() - closed))
-    return poll(raw, min(room.values(), default=1), wait)
 
 
 def _is_behind(raw: RawConsumer, place: KafkaPartition) -> bool:
