@@ -17,6 +17,7 @@ from trainer import architecture, checkpoint, hf, intake, ranks, shards, stoppin
 from trainer.batches import Arrivals, CutRule, Pending
 from trainer.checkpoint import State
 from trainer.component import TrainerConfig
+from trainer.history import History
 from trainer.intake import Intake, place_of
 from trainer.learner import Learner
 from trainer.ranks import Order
@@ -77,6 +78,7 @@ class Lead:
         self.releases = Releases(self.config.directory / "snapshots", stream, self.settings.keep_snapshots)
         self.arrivals = Arrivals(cut_rule(config))
         self.report = Report(stream)
+        self.history = History(self.config.directory / "batches.jsonl")
         self.stop = stopping.watch()
         self.finish = stopping.watch_for_finish()
         self.idle_turns = 0
@@ -85,6 +87,7 @@ class Lead:
     def run(self) -> None:
         """From the newest checkpoint, or from run.policy, to the end of the run."""
         self._resume()
+        self.history.keep(self.version)
         self._release(final=self.is_over)
         while not self.is_over and not self.stop.is_set():
             self._turn()
@@ -143,6 +146,7 @@ class Lead:
         with self.report.stepping():
             ranks.command(Order.TRAIN, msgspec.msgpack.encode([encode(group) for group in batch]))
             step = self.learner.step(batch)
+        self.history.add(self.version, batch)
         trained, self.version = self.version, self.version + 1
         self.step += step is not None
         if self.version % self.settings.publish_every == 0 and not self.is_over:

@@ -1,0 +1,1 @@
+"""The whole system as processes, on real brokers."""

@@ -1,0 +1,53 @@
+"""What each version was trained on: one line a batch in `batches.jsonl`, for whoever asks afterwards.
+
+Tells only of the surviving course of the run: what a crash took back is taken out on resume. Training
+itself never reads it.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from schemas import Group
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """One line: the groups that led from `version` to the next, in order."""
+
+    version: int
+    groups: tuple[str, ...]
+
+
+class History:
+    """The file of one run."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def keep(self, version: int) -> None:
+        """Forget the batches of `version` and later: the run goes on from there."""
+        kept = [line for line in self._lines() if _version(line) < version]
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        draft = self._path.with_suffix(".draft")
+        draft.write_bytes(b"".join(kept))
+        draft.replace(self._path)
+
+    def add(self, version: int, groups: Sequence[Group]) -> None:
+        """Write down a batch that was trained."""
+        batch = Batch(version, tuple(group.group_id for group in groups))
+        line = msgspec.json.encode(batch) + b"\n"
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(descriptor, line)  # one write: a kill leaves whole lines
+        finally:
+            os.close(descriptor)
+
+    def _lines(self) -> list[bytes]:
+        lines = self._path.read_bytes().splitlines(keepends=True) if self._path.exists() else []
+        return [line for line in lines if line.endswith(b"\n")]
+
+
+def _version(line: bytes) -> int:
+    return msgspec.json.decode(line, type=Batch).version
