@@ -118,6 +118,10 @@ class KafkaProducer:
 
     def _failed(self, parcel: _Parcel, error: errors.KafkaError) -> None:
         parcel.error = explained(error, self._client.settings)
+        if not parcel.settled.statistics().tasks_waiting:
+            log.warning(
+                "topic %s: a message whose sender did not wait is lost: %s", parcel.topic, parcel.error
+            )
         self._settle(parcel)
 
     def _settle(self, parcel: _Parcel) -> None:
