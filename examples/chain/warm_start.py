@@ -2,9 +2,11 @@
 
 `python -m examples.chain.warm_start DIRECTORY` takes about ten minutes on one core. Easy steps come out right
 99.9 % of the time, steps with a carry 20 %, greedy decoding always forgets, and a given value is copied 99 %
-of the time, because half of the batches are hinted. The shipped policy was made by an earlier form of this script
-with the same settings: a new one equals it in these figures, not in its weights, and may escape plain GRPO's
-zero by luck. Run the vanilla control again, with several seeds, before comparing anything on it.
+of the time, because half of the batches are hinted.
+
+The shipped policy was made by an earlier form of this script with the same settings: a new one equals it in
+these figures, not in its weights, and may escape plain GRPO's zero by luck. Run the vanilla control again,
+with several seeds, before comparing anything on it.
 """
 
 import argparse
