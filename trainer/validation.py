@@ -19,7 +19,8 @@ def validate(group: Group, *, vocabulary: int, drop_hints: bool) -> None:
     if bare and not _within(bare.numpy(), vocabulary):
         raise _invalid("bare_prompt_ids", f"token ids outside the vocabulary of {vocabulary}")
     for row, trajectory in enumerate(group.trajectories):
-        if defect := _defect(trajectory, vocabulary):
+        # Rows that nobody judged never reach the loss: a refused query's are empty, and rightly so.
+        if trajectory.reward is not None and (defect := _defect(trajectory, vocabulary)):
             raise _invalid(f"trajectories[{row}]", defect)
 
 
