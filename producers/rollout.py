@@ -48,10 +48,7 @@ class RolloutConfig(Section):
     group_size: int = 8
     """Completions of each query."""
     temperature: float = Field(1.0, gt=0)
-    top_p: float = Field(1.0, gt=0, le=1)
-    """Sample from the likeliest tokens that together reach this probability."""
-    top_k: int = Field(0, ge=0)
-    """Sample from this many likeliest tokens; 0 from all."""
+    """Always over the whole vocabulary: the trainer could not recompute log-probs of a truncated one."""
     max_new_tokens: int = Field(512, ge=1)
     """Longest completion."""
     batch_queries: int = Field(32, ge=1)
@@ -69,7 +66,7 @@ class RolloutConfig(Section):
     @property
     def sampling(self) -> Sampling:
         """The distribution to sample from."""
-        return Sampling(temperature=self.temperature, top_p=self.top_p, top_k=self.top_k)
+        return Sampling(temperature=self.temperature)
 
 
 @dataclass(frozen=True, slots=True)
