@@ -14,7 +14,7 @@ from torch import Tensor
 from schemas import Group
 from trainer import cpu, grpo, hf, model, packing
 from trainer.architecture import Architecture
-from trainer.component import TrainerConfig
+from trainer.config import TrainerConfig
 from trainer.grpo import TokenLoss
 from trainer.optimizer import Optimizer
 from trainer.packing import MicroBatch

@@ -16,7 +16,7 @@ from schemas import Group, RecordError, decode, encode
 from trainer import architecture, checkpoint, hf, intake, ranks, shards, stopping
 from trainer.batches import Arrivals, CutRule, Pending
 from trainer.checkpoint import State
-from trainer.component import TrainerConfig
+from trainer.config import TrainerConfig
 from trainer.history import History
 from trainer.intake import Intake, place_of
 from trainer.learner import Learner

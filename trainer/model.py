@@ -69,7 +69,6 @@ def _config(architecture: Architecture, wanted: Precision) -> TransformerConfig:
         hidden_dropout=0.0,
         attention_dropout=0.0,
         tensor_model_parallel_size=parallel_state.get_tensor_model_parallel_world_size(),
-        perform_initialization=False,
         use_cpu_initialization=not torch.cuda.is_available(),
         params_dtype=dtype,
         pipeline_dtype=dtype,

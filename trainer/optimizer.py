@@ -8,7 +8,7 @@ from megatron.core.optimizer import OptimizerConfig, get_megatron_optimizer
 from megatron.core.optimizer_param_scheduler import OptimizerParamScheduler
 
 from trainer import precision
-from trainer.component import TrainerConfig
+from trainer.config import TrainerConfig
 
 
 class Optimizer:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from schemas import Group
 from trainer import grpo
-from trainer.component import TrainerConfig
+from trainer.config import TrainerConfig
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ Only rank 0 knows the stream. It tells the others what to do as an order and a p
 """
 
 import os
-import socket
 from datetime import timedelta
 from enum import IntEnum
 
@@ -14,6 +13,9 @@ from megatron.core import parallel_state
 from megatron.core.tensor_parallel.random import model_parallel_cuda_manual_seed
 
 from trainer import cpu
+
+IDLE = timedelta(days=7)
+"""Ranks wait for rank 0 as long as the stream gives it nothing to do."""
 
 
 class Order(IntEnum):
@@ -29,13 +31,12 @@ class Order(IntEnum):
 def start(*, tensor_parallel: int, seed: int) -> None:
     """Join the process group that torchrun described, or be alone in one."""
     cpu.install()
-    if "RANK" not in os.environ:
-        os.environ |= {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}
-        os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
-    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    # Ranks wait for rank 0 as long as the stream gives it nothing to do.
+    torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     backend = "nccl" if torch.cuda.is_available() else "gloo"
-    dist.init_process_group(backend, timeout=timedelta(days=7))
+    if "RANK" in os.environ:
+        dist.init_process_group(backend, timeout=IDLE)
+    else:
+        dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
     parallel_state.initialize_model_parallel(tensor_model_parallel_size=tensor_parallel)
     model_parallel_cuda_manual_seed(seed)
 
@@ -70,9 +71,3 @@ def obey() -> tuple[Order, bytes]:
     if size:
         dist.broadcast(body, src=0)
     return Order(order), body.cpu().numpy().tobytes()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

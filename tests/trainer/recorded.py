@@ -32,6 +32,9 @@ batch_groups = 4
 max_staleness = 50
 {run}
 
+[data]
+train = "none.jsonl"
+
 [trainer]
 lr = 1e-2
 checkpoint_every = 2
@@ -58,7 +61,7 @@ class Recording:
         self._call(partial(_append, groups=groups))
 
     def start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-W", "ignore", "-m", "tests.trainer.process"]
+        command = [sys.executable, "-W", "ignore", "-m", "trainer"]
         return subprocess.Popen(
             [*command, str(self.directory / "run.toml")],
             env=os.environ | {"OMP_NUM_THREADS": "1"},
@@ -77,10 +80,10 @@ class Recording:
     def releases(self) -> list[PolicyRelease]:
         return self._read(topics.POLICIES)
 
-    def losses(self) -> dict[int, float]:
-        """Loss by version, the last word on each."""
+    def measured(self, name: str) -> dict[int, float]:
+        """One metric by version, the last word on each."""
         metrics: list[Metric] = self._read(topics.METRICS)
-        return {m.policy_version or 0: m.values["loss"] for m in metrics}
+        return {m.policy_version or 0: m.values[name] for m in metrics}
 
     def dead_letters(self) -> list[schemas.DeadLetter]:
         return self._read(topics.DEAD_LETTERS)

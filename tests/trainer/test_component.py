@@ -5,7 +5,8 @@ import pytest
 
 from mentor_stream.component import components
 from mentor_stream.config import Config, ConfigError, RunConfig, load, parse_section
-from trainer.component import TrainerConfig, check
+from trainer.component import check
+from trainer.config import TrainerConfig
 
 RUN = """
 [run]

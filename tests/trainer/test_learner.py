@@ -12,7 +12,7 @@ from mentor_stream.config import parse_section
 from schemas import Group
 from tests.trainer.policies import hf_logprobs, hf_model, sampled_groups
 from trainer import architecture, packing
-from trainer.component import TrainerConfig
+from trainer.config import TrainerConfig
 from trainer.learner import Learner, Step
 
 pytestmark = pytest.mark.usefixtures("rank")

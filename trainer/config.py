@@ -1,0 +1,74 @@
+"""Settings of the trainer."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from mentor_stream.config import Section
+
+
+class TrainerConfig(Section):
+    """Section [trainer]."""
+
+    table: ClassVar[str] = "trainer"
+
+    lr: float = Field(1e-6, gt=0)
+    """Learning rate after the warm-up."""
+    warmup_steps: int = Field(0, ge=0)
+    """Steps over which the learning rate rises from 0."""
+    betas: tuple[float, float] = (0.9, 0.95)
+    """AdamW's decay rates."""
+    adam_eps: float = Field(1e-8, gt=0)
+    weight_decay: float = Field(0.0, ge=0)
+    """Of matrices; norms and biases are exempt."""
+    clip_grad: float = Field(1.0, gt=0)
+    """Longest gradient, in its global norm."""
+    precision: Literal["fp32", "bf16", "fp8"] = "fp32"
+    """Format of weights and activations; gradients and optimizer states are float32."""
+
+    clip_low: float = Field(0.2, gt=0, lt=1)
+    """The importance ratio is clipped below 1 - clip_low."""
+    clip_high: float = Field(0.28, gt=0)
+    """The importance ratio is clipped above 1 + clip_high."""
+    scale_by_std: bool = True
+    """Divide advantages by the deviation of the group's rewards (GRPO); false as in Dr. GRPO."""
+    normalization: Literal["token", "sequence", "constant"] = "token"
+    """What counts alike in a batch's loss: every token, every trajectory, or tokens over a constant."""
+    constant_length: int | None = Field(None, ge=1)
+    """With normalization = constant: what each trajectory's sum is divided by, say the longest completion."""
+    importance_cap: float | None = Field(None, gt=0)
+    """Weigh tokens by min(ratio to the sampler, this) instead of clipping the ratio."""
+    hint_context: Literal["keep", "drop"] = "keep"
+    """Learn from a guided group under the prompt with its hint, or under the bare one."""
+    silent_groups: Literal["replace", "keep"] = "replace"
+    """Whether a group whose rewards are all equal makes room for another or takes a place for nothing."""
+    max_guided_fraction: float = Field(1.0, ge=0, le=1)
+    """Largest share of guided groups in a batch."""
+
+    publish_every: int = Field(1, ge=1)
+    """Batches between two released policies."""
+    keep_snapshots: int = Field(4, ge=2)
+    """Released policies that stay on disk."""
+    checkpoint_every: int = Field(10, ge=1)
+    """Batches between two checkpoints."""
+    keep_checkpoints: int = Field(2, ge=1)
+    """Checkpoints that stay on disk."""
+    max_tokens_per_microbatch: int = Field(8192, ge=1)
+    """Positions that go through the model at once: bounds memory, changes no result."""
+    tensor_parallel: int = Field(1, ge=1)
+    """Processes that share each layer."""
+    data_parallel: int = Field(1, ge=1)
+    """Copies of the model that share each batch."""
+
+    @model_validator(mode="after")
+    def _has_length(self) -> "TrainerConfig":
+        if self.normalization == "constant" and self.constant_length is None:
+            raise ValueError(
+                "normalization = constant needs constant_length; set it to rollout's longest completion"
+            )
+        return self
+
+    @property
+    def ranks(self) -> int:
+        """Processes in all."""
+        return self.tensor_parallel * self.data_parallel
