@@ -36,7 +36,8 @@ def start(*, tensor_parallel: int, seed: int) -> None:
     if "RANK" in os.environ:
         dist.init_process_group(backend, timeout=IDLE)
     else:
-        dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
+        alone = dist.HashStore()  # pyright: ignore[reportPrivateImportUsage]
+        dist.init_process_group(backend, store=alone, rank=0, world_size=1)
     parallel_state.initialize_model_parallel(tensor_model_parallel_size=tensor_parallel)
     model_parallel_cuda_manual_seed(seed)
 
