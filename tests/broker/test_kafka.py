@@ -19,7 +19,7 @@ from mentor_stream.broker import BrokerError, BrokerUnavailable, TopicPartition,
 from mentor_stream.broker.kafka.admin import topic_config
 from mentor_stream.broker.kafka.budget import ByteBudget
 from mentor_stream.broker.kafka.settings import parse
-from tests.broker.conftest import KAFKA_START
+from tests.cluster import KAFKA_START
 
 pytestmark = pytest.mark.anyio
 NOBODY_LISTENS = "127.0.0.1:1"

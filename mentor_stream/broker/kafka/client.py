@@ -1,7 +1,7 @@
 """One kafka-python client and its rules: calls block, one at a time, and never on the event loop."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
@@ -146,18 +146,3 @@ def explained(error: errors.KafkaError, settings: ConnectionSettings) -> BrokerE
     if isinstance(error, _UNREACHABLE):
         return unavailable(settings, str(error))
     return BrokerError(f"run.broker is {settings.url}: {error}")
-
-
-@asynccontextmanager
-async def beside(task: Callable[[], Coroutine[None, None, None]]) -> AsyncIterator[None]:
-    """Run `task` beside the block and end it with the block. A single error comes out as it is."""
-    try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(task)
-            yield
-            tasks.cancel_scope.cancel()
-    except BaseExceptionGroup as group:
-        first, *others = group.exceptions
-        if others:
-            raise
-        raise first from first.__cause__

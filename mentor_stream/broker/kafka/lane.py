@@ -8,9 +8,10 @@ import anyio
 from kafka import KafkaConsumer as RawConsumer
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 
+from mentor_stream.broker.background import beside
 from mentor_stream.broker.base import Message, TopicPartition
 from mentor_stream.broker.kafka import turn
-from mentor_stream.broker.kafka.client import CLOSE_SECONDS, POLL_SECONDS, Client, beside, opened
+from mentor_stream.broker.kafka.client import CLOSE_SECONDS, POLL_SECONDS, Client, opened
 from mentor_stream.broker.kafka.messages import close, consumer_options
 from mentor_stream.broker.kafka.settings import ConnectionSettings
 from mentor_stream.broker.prefix import Prefix

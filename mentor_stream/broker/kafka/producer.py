@@ -12,10 +12,11 @@ import anyio.lowlevel
 from kafka import KafkaProducer as RawProducer
 from kafka import errors
 
+from mentor_stream.broker.background import beside
 from mentor_stream.broker.base import BrokerError, MessageTooLarge, Receipt
 from mentor_stream.broker.kafka.admin import FRAMING_BYTES, Admin
 from mentor_stream.broker.kafka.budget import ByteBudget
-from mentor_stream.broker.kafka.client import CLOSE_SECONDS, Client, beside, explained, opened, unavailable
+from mentor_stream.broker.kafka.client import CLOSE_SECONDS, Client, explained, opened, unavailable
 from mentor_stream.broker.kafka.settings import ConnectionSettings
 
 log = logging.getLogger(__name__)

@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 from functools import partial
 from uuid import uuid4
 
+from mentor_stream.broker.background import beside
 from mentor_stream.broker.base import Bounds, BrokerError, TopicPartition, TopicSpec, UnknownTopic
 from mentor_stream.broker.sqlite import log, membership
-from mentor_stream.broker.sqlite.background import beside
 from mentor_stream.broker.sqlite.catalog import Catalog
 from mentor_stream.broker.sqlite.consumer import SqliteConsumer, joined
 from mentor_stream.broker.sqlite.database import Database, opened

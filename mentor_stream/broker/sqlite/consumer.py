@@ -7,8 +7,8 @@ from functools import partial
 
 import anyio
 
+from mentor_stream.broker.background import beside
 from mentor_stream.broker.base import Message
-from mentor_stream.broker.sqlite.background import beside
 from mentor_stream.broker.sqlite.catalog import Topic
 from mentor_stream.broker.sqlite.database import Database
 from mentor_stream.broker.sqlite.lane import Cursor, Lane
