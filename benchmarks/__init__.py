@@ -1,1 +1,1 @@
-"""Promises of speed and memory: `python -m benchmarks.NAME --json` prints an object a line, against a bare baseline."""
+"""Promises of speed and memory, each against a bare baseline: python -m benchmarks.NAME --json."""
