@@ -1,6 +1,6 @@
 """A record nobody could read, kept with its bytes so that nothing is skipped silently."""
 
-from schemas.record import Record
+from schemas.record import Count, Record
 
 
 class DeadLetter(Record, frozen=True, kw_only=True):
@@ -9,11 +9,11 @@ class DeadLetter(Record, frozen=True, kw_only=True):
     source: str
     """The component that refused it."""
     topic: str
-    partition: int
-    offset: int
+    partition: Count
+    offset: Count
     error: str
     key: bytes
     value: bytes
     whole: bool = True
-    """False when `value` was cut to fit the size limit of the topic."""
+    """False when `key` or `value` was cut to fit the size limit of the topic."""
     time: float

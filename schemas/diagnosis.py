@@ -3,7 +3,7 @@
 from enum import Enum
 
 from schemas.query import Hint
-from schemas.record import Part, Record
+from schemas.record import Count, Part, Record
 
 
 class Outcome(Enum):
@@ -26,9 +26,9 @@ class AgentCall(Part, frozen=True, kw_only=True):
 
     agent: str
     """attribution, generation, judgment, repair, leak_guard or budget."""
-    draft: int
+    draft: Count
     """Which fresh draft of the case this belongs to, from 0."""
-    refinement: int
+    refinement: Count
     """Which Judgment-Repair round of that draft, from 0."""
     result: str
     """What the agent said, as text."""
@@ -36,8 +36,8 @@ class AgentCall(Part, frozen=True, kw_only=True):
     """Of judgment, leak guard and budget: whether the draft passed."""
     error: str | None = None
     model: str | None = None
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
     seconds: float = 0.0
 
 
@@ -47,14 +47,14 @@ class Diagnosis(Record, frozen=True, kw_only=True):
     group_id: str
     query_id: str
     guide: str
-    round: int
+    round: Count
     outcome: Outcome
     reason: str
     hint: Hint | None = None
     guided_query_id: str | None = None
     calls: tuple[AgentCall, ...] = ()
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
     seconds: float = 0.0
-    policy_version: int
+    policy_version: Count
     """Oldest policy version in the collapsed group."""

@@ -5,7 +5,7 @@ from enum import Enum
 
 from schemas.array import Array
 from schemas.query import Query
-from schemas.record import Part, Record
+from schemas.record import Count, Part, Record
 
 
 class Verdict(Enum):
@@ -30,8 +30,8 @@ class FinishReason(Enum):
 class VersionRun(Part, frozen=True, kw_only=True):
     """`count` consecutive completion tokens sampled by one policy version."""
 
-    policy_version: int
-    count: int
+    policy_version: Count
+    count: Count
 
 
 class Sampling(Part, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class Sampling(Part, frozen=True, kw_only=True):
 
     temperature: float
     top_p: float = 1.0
-    top_k: int = 0
+    top_k: Count = 0
     """0 keeps the whole vocabulary."""
 
 

@@ -1,6 +1,6 @@
 """What a component measured at one moment."""
 
-from schemas.record import Record
+from schemas.record import Count, Record
 
 
 class Metric(Record, frozen=True, kw_only=True):
@@ -11,5 +11,5 @@ class Metric(Record, frozen=True, kw_only=True):
     """Which process of the component: host and process id."""
     time: float
     """Seconds since the epoch."""
-    policy_version: int | None = None
+    policy_version: Count | None = None
     values: dict[str, float]

@@ -1,24 +1,24 @@
 """The trainer's word that a policy version exists, where it lies, and what it has consumed."""
 
-from schemas.record import Part, Record
+from schemas.record import Count, Part, Record
 
 
 class Consumed(Part, frozen=True, kw_only=True):
     """The trainer's counters over the whole run; repeats of a group count once."""
 
-    resolved: int = 0
+    resolved: Count = 0
     """Plain groups that came back, whatever became of them: what the feeder subtracts from what it fed."""
-    accepted: int = 0
+    accepted: Count = 0
     """Groups, plain and guided, that took or hold a place in a batch."""
-    collapsed: int = 0
+    collapsed: Count = 0
     """Plain groups that collapsed."""
-    guided: int = 0
+    guided: Count = 0
     """Guided groups that came back."""
-    rescued: int = 0
+    rescued: Count = 0
     """Guided groups that did not collapse."""
-    stale: int = 0
+    stale: Count = 0
     """Groups thrown away because a token was older than max_staleness."""
-    tokens: int = 0
+    tokens: Count = 0
     """Completion tokens generated for all groups seen."""
 
 
@@ -29,8 +29,8 @@ class PolicyRelease(Record, frozen=True, kw_only=True):
     weights compare versions, the feeder reads the counters.
     """
 
-    policy_version: int
-    step: int
+    policy_version: Count
+    step: Count
     """Optimizer steps taken so far."""
     uri: str
     digest: str

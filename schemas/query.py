@@ -4,7 +4,7 @@ from enum import Enum
 
 import msgspec
 
-from schemas.record import Part, Record
+from schemas.record import Count, Part, Record
 
 
 class Origin(Enum):
@@ -21,7 +21,7 @@ class Hint(Part, frozen=True, kw_only=True):
     text: str
     guide: str
     """Name of the mentor policy that wrote it."""
-    round: int
+    round: Count
     """1 for the first lesson on a question; more where a guided query collapsed again."""
     group_id: str
     """The collapsed group that the hint answers."""
@@ -34,9 +34,9 @@ class Query(Record, frozen=True, kw_only=True):
 
     query_id: str
     origin: Origin
-    position: int
+    position: Count
     """Place in the feeder's order, from 0 over all epochs; a guided query keeps its plain query's."""
-    attempt: int
+    attempt: Count
     """The epoch of a plain query; the round of a guided one."""
     question: str
     reference: str

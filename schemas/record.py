@@ -1,9 +1,12 @@
 """What every record on the stream has in common: a schema name, a version, and strict fields."""
 
 import re
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
+
+Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
+"""A number of things, a version or a place: never negative, and exact in every reader's arithmetic."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -11,6 +11,16 @@ from typing import Any
 
 FAMILIES = ("LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM")
 
+_NEEDED = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size", "vocab_size")
+_SIZES = (*_NEEDED, "num_key_value_heads", "head_dim", "max_position_embeddings")
+_SHAPES = {
+    "architectures": (list, "a list"),
+    "rope_parameters": (dict, "an object"),
+    "rope_scaling": (dict, "an object"),
+    "rope_theta": (int | float, "a number"),
+    "rms_norm_eps": (int | float, "a number"),
+}
+
 _LLAMA3_BOUNDS = {"low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 8192}
 
 
@@ -45,7 +55,7 @@ def read(policy: Path) -> Architecture:
         config = json.loads((policy / "config.json").read_text())
     except ValueError as error:
         raise UnsupportedModel(f"config.json is no JSON: {error}") from error
-    if problems := list(_problems(config)):
+    if problems := list(_misshapen(config)) or list(_problems(config)):
         raise UnsupportedModel("; ".join(problems))
     heads, hidden = config["num_attention_heads"], config["hidden_size"]
     family, rope = _family(config), _rope(config)
@@ -91,12 +101,26 @@ def _rope(config: Mapping[str, Any]) -> dict[str, Any]:
     return rope
 
 
+def _misshapen(config: Any) -> Iterator[str]:
+    """Values of a kind that Hugging Face never writes."""
+    if not isinstance(config, dict):
+        yield f"config.json holds a {type(config).__name__}, expected an object with the model's settings"
+        return
+    for key, (kind, what) in _SHAPES.items():
+        if config.get(key) is not None and not isinstance(config[key], kind):
+            yield f"{key} is {config[key]!r}, expected {what}"
+    for key in _SIZES:
+        size = config.get(key)
+        if size is not None and (not isinstance(size, int) or size < 1):
+            yield f"{key} is {size!r}, expected a whole number above 0"
+
+
 def _problems(config: Mapping[str, Any]) -> Iterator[str]:
     if _family(config) not in FAMILIES:
         yield f"architecture {_family(config)} is not supported, only {', '.join(FAMILIES)}"
         return
-    for key in ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size", "vocab_size"):
-        if not isinstance(config.get(key), int):
+    for key in _NEEDED:
+        if config.get(key) is None:
             yield f"{key} is missing"
     if config.get("hidden_act", "silu") != "silu":
         yield f"hidden_act {config['hidden_act']} is not supported, only silu"

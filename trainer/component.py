@@ -29,7 +29,8 @@ def check(config: Config) -> Iterator[str]:
 def _policy_problems(config: Config, settings: TrainerConfig) -> Iterator[str]:
     policy = config.run.policy
     if not policy.is_dir():
-        yield f"run.policy is {str(policy)!r}: no such directory. Give a Hugging Face model's directory."
+        what = "not a directory" if policy.exists() else "no such directory"
+        yield f"run.policy is {str(policy)!r}: {what}. Give a Hugging Face model's directory."
         return
     wanted = {"config.json": "config.json", "*.safetensors": "weights", "tokenizer*": "tokenizer"}
     for pattern, what in wanted.items():
@@ -39,7 +40,7 @@ def _policy_problems(config: Config, settings: TrainerConfig) -> Iterator[str]:
                 return
     try:
         yield from _parallel_problems(architecture.read(policy), settings.tensor_parallel)
-    except UnsupportedModel as error:
+    except (UnsupportedModel, OSError) as error:
         yield f"run.policy is {str(policy)!r}: {error}."
 
 

@@ -23,6 +23,8 @@ class TrainerConfig(Section):
     """Of matrices; norms and biases are exempt."""
     clip_grad: float = Field(1.0, gt=0)
     """Longest gradient, in its global norm."""
+    max_bad_steps: int = Field(8, ge=0)
+    """Batches in a row whose loss or gradient may be no number: no step is taken; one more ends training."""
     precision: Literal["fp32", "bf16", "fp8"] = "fp32"
     """Format of weights and activations; gradients and optimizer states are float32."""
 

@@ -11,6 +11,9 @@ from torch import Tensor
 EPSILON = 1e-6
 """Added to the standard deviation of a group's rewards."""
 
+LOG_RATIO_BOUND = 20.0
+"""Log-ratios are held within this: far beyond any clip, and exp of it is still a number."""
+
 Normalization = Literal["token", "sequence", "constant"]
 
 
@@ -68,7 +71,7 @@ def clipped_loss(
 
     The ratio is taken to the distribution that was really sampled from.
     """
-    ratio_N = torch.exp(logprobs_N - sampler_N)
+    ratio_N = _ratio(logprobs_N, sampler_N)
     free_N = ratio_N * advantages_N
     bounded_N = ratio_N.clamp(1.0 - clip_low, 1.0 + clip_high) * advantages_N
     return TokenLoss(
@@ -83,6 +86,10 @@ def truncated_loss(logprobs_N: Tensor, sampler_N: Tensor, advantages_N: Tensor, 
     sampler's deviation is corrected by a weight instead. IMPALA, arXiv 1802.01561, section 4.1.
     Value: as if the ratio to the old policy were 1; gradient: that of the policy gradient.
     """
-    ratio_N = torch.exp(logprobs_N - sampler_N).detach()
+    ratio_N = _ratio(logprobs_N, sampler_N).detach()
     on_policy_N = torch.exp(logprobs_N - logprobs_N.detach())
     return TokenLoss(-ratio_N.clamp(max=cap) * advantages_N * on_policy_N, ratio_N, ratio_N > cap)
+
+
+def _ratio(logprobs_N: Tensor, sampler_N: Tensor) -> Tensor:
+    return torch.exp((logprobs_N - sampler_N).clamp(-LOG_RATIO_BOUND, LOG_RATIO_BOUND))

@@ -1,5 +1,6 @@
 """One optimization step on this rank: groups in, moved weights and measurements out."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,8 @@ class Step:
     """Share of the trained tokens on which the clip was in force."""
     grad_norm: float
     """Before clipping."""
+    taken: bool
+    """False when loss or gradients were not finite: the weights stayed as they were."""
 
 
 class Learner:
@@ -53,7 +56,8 @@ class Learner:
         sums = self._forward_backward(mine or [_nothing(rows)])
         dist.all_reduce(sums, group=parallel_state.get_data_parallel_group())
         loss, ratio, clipped, tokens = sums.tolist()
-        return Step(loss, ratio / tokens, clipped / tokens, self.optimizer.step())
+        norm, taken = self.optimizer.step(usable=math.isfinite(loss))
+        return Step(loss, ratio / tokens, clipped / tokens, norm, taken)
 
     def logprobs(self, batch: MicroBatch) -> Tensor:
         """Log-probabilities of the completion tokens at the sampling temperature [tokens]."""

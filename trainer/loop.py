@@ -19,7 +19,7 @@ from trainer.checkpoint import State
 from trainer.config import TrainerConfig
 from trainer.history import History
 from trainer.intake import Intake, place_of
-from trainer.learner import Learner
+from trainer.learner import Learner, Step
 from trainer.ranks import Order
 from trainer.release import Releases
 from trainer.report import Report, ages
@@ -69,6 +69,10 @@ def follow(learner: Learner) -> None:
                 return
 
 
+class TrainingFailed(Exception):
+    """Going on makes no sense; the text says why and what may help."""
+
+
 class Lead:
     """Rank 0: the only one that talks to the stream."""
 
@@ -82,7 +86,7 @@ class Lead:
         self.stop = stopping.watch()
         self.finish = stopping.watch_for_finish()
         self.idle_turns = 0
-        self.version = self.step = self.saved = 0
+        self.version = self.step = self.saved = self.bad_steps = 0
 
     def run(self) -> None:
         """From the newest checkpoint, or from run.policy, to the end of the run."""
@@ -148,12 +152,29 @@ class Lead:
             step = self.learner.step(batch)
         self.history.add(self.version, batch)
         trained, self.version = self.version, self.version + 1
-        self.step += step is not None
+        self.step += step is not None and step.taken
+        self._watch_health(step)
         if self.version % self.settings.publish_every == 0 and not self.is_over:
             self._release()
         if self.version % self.settings.checkpoint_every == 0:
             self._save()
         self.report.stepped(self.step, step, ages(batch, trained), self.arrivals, self.version)
+
+    def _watch_health(self, step: Step | None) -> None:
+        """Count steps in a row that could not be taken. Raises TrainingFailed when they are too many."""
+        if step is None:
+            return
+        self.bad_steps = 0 if step.taken else self.bad_steps + 1
+        if not step.taken:
+            log.warning(
+                "batch %d: loss %g, gradient %g: no step taken", self.version, step.loss, step.grad_norm
+            )
+        if self.bad_steps > self.settings.max_bad_steps:
+            raise TrainingFailed(
+                f"{self.bad_steps} batches in a row had a loss or a gradient that is not finite "
+                f"(trainer.max_bad_steps is {self.settings.max_bad_steps}). Lower trainer.lr, or go back to "
+                "an earlier checkpoint."
+            )
 
     def _release(self, *, final: bool = False) -> None:
         fill = self._export if self.version else partial(hf.copy_files, self.config.policy)

@@ -1,5 +1,6 @@
 """The megatron optimizer (AdamW), its learning-rate schedule, and their part of a checkpoint."""
 
+import math
 from typing import Any
 
 import torch
@@ -51,11 +52,19 @@ class Optimizer:
         self.model.zero_grad_buffer()
         self.megatron.zero_grad()
 
-    def step(self) -> float:
-        """Apply the accumulated gradients; returns their norm before clipping."""
+    def step(self, *, usable: bool = True) -> tuple[float, bool]:
+        """Apply the accumulated gradients; returns their norm before clipping, and whether they were applied.
+
+        When they are not `usable`, or their norm is not finite, nothing moves: neither the weights nor
+        Adam's state, which would carry the damage on.
+        """
+        self.megatron.prepare_grads()
+        norm = float(self.megatron.get_grad_norm())
+        if not usable or not math.isfinite(norm):
+            return norm, False
         self.schedule.step(1)
-        _, norm, _ = self.megatron.step()
-        return float(norm)
+        self.megatron.step()
+        return norm, True
 
     def sharded_state(self, model_state: dict[str, Any], *, loading: bool) -> dict[str, Any]:
         """This rank's part of the optimizer's state, for dist_checkpointing."""

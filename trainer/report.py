@@ -1,6 +1,7 @@
 """What the trainer says of itself: one Metric per step, and a line in its log when it has nothing to do."""
 
 import logging
+import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -92,12 +93,14 @@ class Report:
 def _outcome_values(outcome: Step | None) -> dict[str, float]:
     if outcome is None:
         return {}
-    return {
+    values = {
         "loss": outcome.loss,
         "ratio_mean": outcome.ratio_mean,
         "clip_fraction": outcome.clip_fraction,
         "grad_norm": outcome.grad_norm,
+        "bad_steps": float(not outcome.taken),
     }
+    return {name: value for name, value in values.items() if math.isfinite(value)}
 
 
 def _age_values(ages_seen: Sequence[int]) -> dict[str, float]:

@@ -2,16 +2,18 @@
 
 import numpy as np
 
-from mentor_stream.config import ConfigError
 from schemas import Group, InvalidRecord, Origin, Trajectory
+
+TEMPERATURES = (1e-3, 1e3)
+"""Outside of these, logits divided by the temperature are no numbers to compute with."""
+LOWEST_LOGPROB = -1e4
+"""Nothing less likely is ever sampled."""
+ROUNDING = 1e-3
+"""A certain token's log-prob may come out this much above 0."""
 
 
 def validate(group: Group, *, vocabulary: int, drop_hints: bool) -> None:
-    """Raise InvalidRecord for a group that would break or poison the loss.
-
-    Raises ConfigError where the run's sampling as such cannot be trained on: its log-probs are those of a
-    distribution that the trainer does not recompute.
-    """
+    """Raise InvalidRecord for a group that would break or poison the loss."""
     _check_sampling(group)
     bare = group.bare_prompt_ids
     if drop_hints and group.query.origin is Origin.GUIDED and not bare:
@@ -26,15 +28,13 @@ def validate(group: Group, *, vocabulary: int, drop_hints: bool) -> None:
 
 def _check_sampling(group: Group) -> None:
     sampling = group.sampling
-    if sampling.temperature <= 0:
-        raise ConfigError(
-            f"rollout.temperature was {sampling.temperature} for group {group.group_id}: greedy samples have "
-            "no log-probs to learn from. Set it above 0."
-        )
+    if not TEMPERATURES[0] <= sampling.temperature <= TEMPERATURES[1]:  # not a number fails, too
+        raise _invalid("sampling.temperature", f"{sampling.temperature} is outside {TEMPERATURES}")
     if sampling.top_p != 1.0 or sampling.top_k != 0:
-        raise ConfigError(
-            f"rollout sampled group {group.group_id} with top_p {sampling.top_p} and top_k {sampling.top_k}: "
-            "the trainer recomputes log-probs over the whole vocabulary. Set top_p to 1.0 and top_k to 0."
+        raise _invalid(
+            "sampling",
+            f"top_p {sampling.top_p} and top_k {sampling.top_k}: log-probs are recomputed over the whole "
+            "vocabulary, so it must be sampled whole",
         )
 
 
@@ -44,8 +44,9 @@ def _defect(trajectory: Trajectory, vocabulary: int) -> str | None:
     ids = np.concatenate([trajectory.prompt_ids.numpy(), trajectory.completion_ids.numpy()])
     if not _within(ids, vocabulary):
         return f"token ids outside the vocabulary of {vocabulary}"
-    if not np.isfinite(trajectory.logprobs.numpy()).all():
-        return "log-probs that are not finite"
+    logprobs = trajectory.logprobs.numpy()
+    if not ((logprobs >= LOWEST_LOGPROB) & (logprobs <= ROUNDING)).all():  # not a number fails, too
+        return f"log-probs that are no logarithms of probabilities (finite, from {LOWEST_LOGPROB:g} to 0)"
     return None
 
 

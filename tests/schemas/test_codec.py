@@ -103,7 +103,10 @@ def test_an_invalid_field_is_named(change: dict[str, Any], field: str) -> None:
         ({"logprobs": ["float32", b"\0" * 3]}, "3 bytes are no whole number of float32"),
         ({"logprobs": ["float64", b"\0" * 12]}, "float64"),
         ({"policy": [{"policy_version": 0, "count": 2}]}, "do not cover the 3 tokens"),
-        ({"policy": [{"policy_version": 0, "count": 4}, {"policy_version": 1, "count": -1}]}, "cover"),
+        ({"policy": [{"policy_version": 0, "count": 3}, {"policy_version": 1, "count": 0}]}, "cover"),
+        ({"policy": [{"policy_version": 0, "count": 4}, {"policy_version": 1, "count": -1}]}, "count"),
+        ({"policy": [{"policy_version": -1, "count": 3}]}, "policy_version"),
+        ({"policy": [{"policy_version": 2**62, "count": 3}]}, "policy_version"),
         ({"verdict": "maybe"}, "maybe"),
     ],
 )

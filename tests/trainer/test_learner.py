@@ -13,6 +13,7 @@ from schemas import Group
 from tests.trainer.policies import hf_logprobs, hf_model, sampled_groups
 from trainer import architecture, packing
 from trainer.config import TrainerConfig
+from trainer.grpo import TokenLoss
 from trainer.learner import Learner, Step
 
 pytestmark = pytest.mark.usefixtures("rank")
@@ -183,3 +184,23 @@ def test_bf16_is_close_to_fp32(policy_of: Callable[..., Path]) -> None:
     assert steps[1].ratio_mean == pytest.approx(1.0, abs=0.05)
     assert steps[1].grad_norm == pytest.approx(steps[0].grad_norm, rel=0.1)
     assert math.isfinite(steps[1].loss)
+
+
+@pytest.mark.parametrize("damage", [float("nan"), float("inf")])
+def test_a_batch_whose_loss_is_no_number_moves_nothing_and_the_next_one_learns(
+    policy_of: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, damage: float
+) -> None:
+    policy = policy_of()
+    groups = sampled_groups(policy, 2)
+    learner, untouched = a_learner(policy), a_learner(policy)
+    with monkeypatch.context() as damaged:
+        damaged.setattr(
+            learner,
+            "_token_loss",
+            lambda logprobs, *_: TokenLoss(logprobs * damage, logprobs.detach(), logprobs > 0),
+        )
+        step = learner.step(groups)
+    assert step
+    assert not step.taken
+    assert all(torch.equal(w, weights(untouched)[name]) for name, w in weights(learner).items())
+    assert learner.step(groups) == untouched.step(groups)
