@@ -4,7 +4,7 @@ A snapshot is written beside its place, digested, synced and renamed, so a reade
 or all of it, and can tell a damaged copy from a good one. Knows files, not models: imports no torch.
 """
 
-import json
+import errno
 import os
 import shutil
 from collections.abc import Callable
@@ -12,11 +12,20 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 MANIFEST = "manifest.json"
 
 
 class SnapshotError(Exception):
     """A snapshot that is gone, damaged or could not be written."""
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """The manifest's content."""
+
+    files: dict[str, str]
+    """SHA-256 of every file by its path inside the snapshot."""
 
 
 class Snapshot(NamedTuple):
@@ -32,7 +41,7 @@ def write(directory: Path, version: int, fill: Callable[[Path], None]) -> Snapsh
     Writing the same version again replaces it. Raises SnapshotError when the disk refuses.
     """
     place, draft = directory / f"v{version:08d}", directory / f".draft-v{version:08d}-{os.getpid()}"
-    shutil.rmtree(draft, ignore_errors=True)
+    _clear(directory)  # first: what a crash left behind may be what fills the disk
     try:
         draft.mkdir(parents=True)
         fill(draft)
@@ -43,11 +52,13 @@ def write(directory: Path, version: int, fill: Callable[[Path], None]) -> Snapsh
             shutil.rmtree(retired, ignore_errors=True)
         draft.rename(place)
         _sync(directory)
-    except OSError as error:
+    except Exception as error:
         shutil.rmtree(draft, ignore_errors=True)
-        raise SnapshotError(
-            f"snapshot {place} could not be written: {error}. Free space or set run.directory elsewhere."
-        ) from error
+        if cause := _refusal(error):
+            raise SnapshotError(
+                f"snapshot {place} could not be written: {cause}. Free space or set run.directory elsewhere."
+            ) from error
+        raise
     return Snapshot(place, digest)
 
 
@@ -57,21 +68,21 @@ def verify(path: Path, digest: str) -> None:
         manifest = (path / MANIFEST).read_bytes()
         if sha256(manifest).hexdigest() != digest:
             raise SnapshotError(f"snapshot {path} is not the one that was released (manifest digest differs)")
-        for name, expected in json.loads(manifest)["files"].items():
+        for name, expected in msgspec.json.decode(manifest, type=Manifest).files.items():
             if file_digest(path / name) != expected:
                 raise SnapshotError(f"snapshot {path}: {name} is damaged")
     except FileNotFoundError as error:
         raise SnapshotError(f"snapshot {path} is gone or incomplete: {error.filename} is missing") from error
+    except (OSError, ValueError) as error:  # a path of a stranger may be anything
+        raise SnapshotError(f"snapshot {str(path)[:200]!r} cannot be read: {error}") from error
 
 
 def prune(directory: Path, keep: int) -> None:
     """Remove all but the newest `keep` snapshots, and drafts that dead processes left."""
     finished = sorted(directory.glob("v*"))
-    for old in [*finished[: max(0, len(finished) - keep)], *directory.glob(".retired-*")]:
+    for old in finished[: max(0, len(finished) - keep)]:
         shutil.rmtree(old, ignore_errors=True)
-    for draft in directory.glob(".draft-*"):
-        if not Path(f"/proc/{draft.name.rpartition('-')[2]}").exists():
-            shutil.rmtree(draft, ignore_errors=True)
+    _clear(directory)
 
 
 def file_digest(path: Path) -> str:
@@ -83,10 +94,27 @@ def file_digest(path: Path) -> str:
     return digest.hexdigest()
 
 
+def _clear(directory: Path) -> None:
+    """Remove what was left half done by processes that are gone, also by one that had our own id."""
+    for debris in [*directory.glob(".draft-*"), *directory.glob(".retired-*")]:
+        owner = debris.name.rpartition("-")[2]
+        if owner == str(os.getpid()) or not Path(f"/proc/{owner}").exists():
+            shutil.rmtree(debris, ignore_errors=True)
+
+
+def _refusal(error: BaseException | None) -> BaseException | None:
+    """The disk's refusal behind an error, if that is what it is: writers wrap it in errors of their own."""
+    while error is not None:
+        if isinstance(error, OSError) or os.strerror(errno.ENOSPC) in str(error):
+            return error
+        error = error.__cause__ or error.__context__
+    return None
+
+
 def _seal(draft: Path) -> str:
     files = sorted(p for p in draft.rglob("*") if p.is_file())
     listing = {str(p.relative_to(draft)): file_digest(p) for p in files}
-    manifest = json.dumps({"files": listing}, indent=1, sort_keys=True).encode()
+    manifest = msgspec.json.format(msgspec.json.encode(Manifest(listing)), indent=1)
     (draft / MANIFEST).write_bytes(manifest)
     for path in [*files, draft / MANIFEST, draft]:
         _sync(path)

@@ -18,6 +18,10 @@ from mentor_stream.topics import MAX_RECORD_BYTES, Topic
 
 R = TypeVar("R", bound=schemas.Record)
 
+MAX_KEPT_VALUE = MAX_RECORD_BYTES // 2
+"""What a dead letter keeps of a value, a key and an error text, so that it is itself no oversized record."""
+MAX_KEPT_KEY, MAX_KEPT_ERROR = 2**16, 2**12
+
 Start = Literal["earliest", "latest"] | float | Mapping[TopicPartition, int]
 """Where group-less reading begins: an end, a time in seconds since the epoch, or exact offsets."""
 
@@ -108,16 +112,16 @@ class Stream:
 
     async def bury(self, message: Message, error: schemas.RecordError) -> None:
         """Keep a record that cannot be dealt with, and why, as a dead letter."""
-        kept = message.value[: MAX_RECORD_BYTES // 2]
+        value, key = message.value[:MAX_KEPT_VALUE], message.key[:MAX_KEPT_KEY]
         letter = schemas.DeadLetter(
             source=self.component,
             topic=message.topic,
             partition=message.partition,
             offset=message.offset,
-            error=f"{type(error).__name__}: {error}",
-            key=message.key,
-            value=kept,
-            whole=len(kept) == len(message.value),
+            error=f"{type(error).__name__}: {error}"[:MAX_KEPT_ERROR],
+            key=key,
+            value=value,
+            whole=(key, value) == (message.key, message.value),
             time=time.time(),
         )
         await self.publish(topics.DEAD_LETTERS, letter)

@@ -82,6 +82,51 @@ def test_a_writer_killed_midway_leaves_no_snapshot_and_prune_clears_its_draft(tm
 def test_prune_keeps_the_newest_and_the_drafts_of_the_living(tmp_path: Path) -> None:
     for version in (1, 2, 10):
         snapshots.write(tmp_path, version, filled())
-    (tmp_path / f".draft-v00000011-{os.getpid()}").mkdir()
+    (tmp_path / f".draft-v00000011-{os.getppid()}").mkdir()
     snapshots.prune(tmp_path, keep=2)
     assert sorted(p.name[:10] for p in tmp_path.iterdir()) == [".draft-v00", "v00000002", "v00000010"]
+
+
+@pytest.mark.parametrize(
+    "manifest", [b"", b"{}", b"[]", b"null", b'{"files": []}', b'{"files": {"x": 1}}', b"\xff"]
+)
+def test_a_manifest_that_is_none_is_damage_like_any_other(tmp_path: Path, manifest: bytes) -> None:
+    (tmp_path / snapshots.MANIFEST).write_bytes(manifest)
+    with pytest.raises(SnapshotError):
+        snapshots.verify(tmp_path, snapshots.file_digest(tmp_path / snapshots.MANIFEST))
+
+
+@pytest.mark.parametrize("uri", ["/etc/passwd", "/tmp/\0x", "/" + "x" * 5000, "relative", ""])
+def test_a_place_that_is_no_snapshot_is_refused_whatever_it_is(uri: str) -> None:
+    with pytest.raises(SnapshotError):
+        snapshots.verify(Path(uri), "0" * 64)
+
+
+def test_a_full_disk_is_named_also_when_the_writer_wraps_it(tmp_path: Path) -> None:
+    def fill(directory: Path) -> None:
+        (directory / "half").write_text("x")
+        raise RuntimeError("I/O error: No space left on device (os error 28)")
+
+    with pytest.raises(SnapshotError, match="Free space or set"):
+        snapshots.write(tmp_path, 1, fill)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_writer_that_raises_something_else_leaves_nothing_behind_either(tmp_path: Path) -> None:
+    def fill(directory: Path) -> None:
+        (directory / "half").write_text("x")
+        raise KeyError("weight")
+
+    with pytest.raises(KeyError):
+        snapshots.write(tmp_path, 1, fill)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_dead_writer_left_is_cleared_before_writing_again(tmp_path: Path) -> None:
+    for owner in (999999999, os.getpid()):  # in a container every life has the same process id
+        (tmp_path / f".draft-v00000001-{owner}").mkdir()
+
+    def fill(directory: Path) -> None:
+        assert [p.name for p in tmp_path.iterdir()] == [directory.name]
+
+    snapshots.write(tmp_path, 2, fill)

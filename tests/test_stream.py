@@ -132,7 +132,7 @@ async def test_a_reader_buries_poison_as_well(run, url):
 
 
 async def test_a_poison_record_as_large_as_can_be_is_cut_to_fit(run, url, monkeypatch):
-    monkeypatch.setattr(stream, "MAX_RECORD_BYTES", 10_000)
+    monkeypatch.setattr(stream, "MAX_KEPT_VALUE", 5_000)
     await inject(url, "run.groups", bytes(10_000))
     async with run.reader(topics.GROUPS, start="earliest") as groups:
         (letter,) = await letters_while_reading(run, groups)
@@ -177,3 +177,11 @@ def a_release(version: int) -> schemas.PolicyRelease:
         consumed=schemas.Consumed(),
         published_at=0.0,
     )
+
+
+async def test_a_poison_record_whose_very_error_is_huge_is_buried_all_the_same(run, url):
+    await inject(url, "run.groups", msgspec.msgpack.encode({"schema": "x" * 30_000_000, "version": 1}))
+    async with run.reader(topics.GROUPS, start="earliest") as groups:
+        (letter,) = await letters_while_reading(run, groups)
+    assert not letter.whole
+    assert letter.error.startswith("ForeignRecord: record xxx")
