@@ -1,8 +1,8 @@
 """How much may be on its way: what keeps every group young enough to be trained on. Pure.
 
-Policy version v has consumed v batches. A query fed now comes back as a group that waits behind the
-groups accepted before it; if fed + waiting stays within `version + 1 + max_staleness` batches, the group is
-cut into a batch at most max_staleness versions after the one it was fed under.
+Policy version v has consumed v batches. A query sampled now becomes a group that waits behind the groups
+accepted before it; if fed + waiting stays within `version + 1 + max_staleness` batches, the group is cut
+into a batch at most max_staleness versions after the one that sampled it.
 """
 
 from dataclasses import dataclass
