@@ -10,6 +10,7 @@ import sys
 from collections.abc import Awaitable, Callable
 
 import anyio
+from anyio.abc import TaskStatus
 
 PARENT_PIPE = "MENTOR_STREAM_PARENT_PIPE"
 """Set by the supervisor: standard input is a pipe whose end means that the parent is gone."""
@@ -34,7 +35,8 @@ async def _until_stopped(main: Callable[[], Awaitable[None]]) -> int | None:
             stopped_by.append(reason)
             tasks.cancel_scope.cancel()
 
-        tasks.start_soon(_stop_on_signal, stop)
+        # Before `main` may block the loop with its imports: a signal in the middle of them must not be lost.
+        await tasks.start(_stop_on_signal, stop)
         if os.environ.get(PARENT_PIPE):
             tasks.start_soon(_stop_with_parent, stop)
         await main()
@@ -42,8 +44,11 @@ async def _until_stopped(main: Callable[[], Awaitable[None]]) -> int | None:
     return stopped_by[0] if stopped_by else None
 
 
-async def _stop_on_signal(stop: Callable[[int], None]) -> None:
+async def _stop_on_signal(
+    stop: Callable[[int], None], *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        task_status.started()
         async for received in signals:
             stop(received)
             return

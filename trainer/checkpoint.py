@@ -28,6 +28,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Batches trained."""
     step: int
     """Optimizer steps taken."""
+    policy: str
+    """Identity of run.policy, where training started."""
     ledger: Ledger
 
 

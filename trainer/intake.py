@@ -16,7 +16,7 @@ import schemas
 from mentor_stream import stream as streams
 from mentor_stream import telemetry, topics
 from mentor_stream.broker import Message, Receipt, TopicPartition
-from mentor_stream.config import RunConfig
+from mentor_stream.config import ConfigError, RunConfig
 from mentor_stream.stream import Delivery, Stream
 from mentor_stream.topics import Topic
 from schemas import Group, RecordError
@@ -32,6 +32,10 @@ class Intake:
         self._portal, self._stream = portal, stream
         self._reading: Future[None] | None = None
         self._send, self._receive = anyio.create_memory_object_stream[Delivery[Group]](READ_AHEAD)
+
+    def check(self, offsets: Sequence[Receipt]) -> None:
+        """Raise ConfigError when the topics end before these offsets: then they are of another stream."""
+        self._portal.call(self._check, offsets)
 
     def start(self, offsets: Sequence[Receipt]) -> None:
         """Begin to read groups and collapsed groups: from `offsets`, other partitions from their start."""
@@ -68,6 +72,18 @@ class Intake:
     def bury(self, message: Message, error: RecordError) -> None:
         """Keep a record that cannot be trained on as a dead letter."""
         self._portal.call(self._stream.bury, message, error)
+
+    async def _check(self, offsets: Sequence[Receipt]) -> None:
+        ends: dict[TopicPartition, int] = {}
+        for topic in (topics.GROUPS, topics.COLLAPSED):
+            ends |= {place: b.next for place, b in (await self._stream.bounds(topic)).items()}
+        for topic, partition, offset in offsets:
+            if (end := ends.get(TopicPartition(topic, partition), 0)) < offset:
+                raise ConfigError(
+                    f"run.broker: {topic}, partition {partition} ends at {end}, but the checkpoint had read up "
+                    f"to {offset}: this is not the stream it was trained from. Bring that one back, or set "
+                    "another run.directory and start from the newest snapshot"
+                )
 
     async def _report(self, values: dict[str, float], policy_version: int) -> None:
         await telemetry.report(self._stream, values, policy_version=policy_version)

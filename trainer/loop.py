@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from mentor_stream.config import Config
+from mentor_stream.config import Config, ConfigError
 from mentor_stream.stream import Delivery
 from schemas import Group, RecordError, decode, encode
 from trainer import architecture, checkpoint, hf, intake, ranks, shards, stopping
@@ -193,10 +193,24 @@ class Lead:
             ranks.command(Order.SAVE, str(directory).encode())
             shards.save(self.learner.sharded_state(), directory)
 
-        state = State(version=self.version, step=self.step, ledger=self.arrivals.ledger())
+        state = State(
+            version=self.version,
+            step=self.step,
+            policy=architecture.identity(self.config.policy),
+            ledger=self.arrivals.ledger(),
+        )
         keep = self.settings.keep_checkpoints
         checkpoint.write(self._checkpoints, state, self.arrivals.consumed_ids(), save_shards, keep=keep)
         self.saved = self.version
+
+    def _check_origin(self, state: State) -> None:
+        """Raise ConfigError for a checkpoint of another run: another policy at its start, another stream."""
+        if state.policy != architecture.identity(self.config.policy):
+            raise ConfigError(
+                f"run.policy is {str(self.config.policy)!r}: the checkpoint of version {state.version} in "
+                f"{self._checkpoints} started from another policy. Set it back, or set another run.directory"
+            )
+        self.stream.check(state.ledger.offsets)
 
     def _resume(self) -> None:
         """Go on from the newest checkpoint: the weights, the groups that waited, then the stream."""
@@ -204,6 +218,7 @@ class Lead:
         if found is None:
             self.stream.start([])
             return
+        self._check_origin(found.state)
         ranks.command(Order.LOAD, str(found.shards).encode())
         self.learner.load(shards.load(self.learner.sharded_state(loading=True), found.shards))
         ledger = found.state.ledger

@@ -15,7 +15,7 @@ LEDGER = Ledger(offsets=(), pending=(), booked=Consumed(tokens=7), surplus=0, ba
 
 
 def a_checkpoint(directory: Path, version: int, keep: int = 5) -> Path:
-    state = State(version=version, step=version, ledger=LEDGER)
+    state = State(version=version, step=version, policy="p", ledger=LEDGER)
     checkpoint.write(directory, state, b"i" * 32, lambda d: (d / "shard").write_text("w"), keep=keep)  # type: ignore[arg-type]
     return directory / f"v{version:08d}"
 
@@ -25,7 +25,7 @@ def test_the_newest_checkpoint_comes_back_as_written(tmp_path: Path) -> None:
     a_checkpoint(tmp_path, 10)
     found = checkpoint.newest(tmp_path)
     assert found
-    assert found.state == State(version=10, step=10, ledger=LEDGER)
+    assert found.state == State(version=10, step=10, policy="p", ledger=LEDGER)
     assert found.consumed_ids == b"i" * 32
     assert (found.shards / "shard").read_text() == "w"
 
@@ -57,7 +57,7 @@ def test_a_checkpoint_that_could_not_be_finished_is_not_there(tmp_path: Path) ->
         raise RuntimeError("killed")
 
     with pytest.raises(RuntimeError):
-        checkpoint.write(tmp_path, State(version=1, step=1, ledger=LEDGER), b"", fail, keep=2)
+        checkpoint.write(tmp_path, State(version=1, step=1, policy="p", ledger=LEDGER), b"", fail, keep=2)
     assert checkpoint.newest(tmp_path) is None
 
 

@@ -1,5 +1,6 @@
 """The trainer as a process, over a recorded stream."""
 
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -108,6 +109,30 @@ def test_resume_after_kill_gives_the_same_losses(
     assert recording.measured("loss") == whole.measured("loss")
     ours, theirs = recording.releases()[-1], whole.releases()[-1]
     assert (ours.consumed, ours.digest) == (theirs.consumed, theirs.digest)
+
+
+def moved(whole: Recording, directory: Path, policy: Path) -> Recording:
+    """The finished run's checkpoints in another run, with more to do."""
+    shutil.copytree(whole.directory / "checkpoints", directory / "checkpoints")
+    recording = Recording(directory, policy)
+    recording.configure(run=f"max_versions = {VERSIONS + 1}")
+    return recording
+
+
+def test_a_checkpoint_is_not_continued_on_another_stream(tmp_path: Path, whole: Recording) -> None:
+    recording = moved(whole, tmp_path, whole.policy)
+    assert recording.start().wait(120) != 0
+    assert "this is not the stream it was trained from" in recording.log()
+    assert recording.releases() == [], "a release would let rollouts fill the stream up to the checkpoint"
+
+
+def test_a_checkpoint_is_not_continued_from_another_policy(tmp_path: Path, whole: Recording) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(whole.policy, other)
+    (other / "config.json").write_text((other / "config.json").read_text() + "\n")
+    recording = moved(whole, tmp_path / "run", other)
+    assert recording.start().wait(120) != 0
+    assert "started from another policy" in recording.log()
 
 
 def test_a_run_that_is_over_announces_its_end_again(whole: Recording) -> None:

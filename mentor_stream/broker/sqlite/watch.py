@@ -4,9 +4,11 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import anyio
 
+from mentor_stream.broker.base import BrokerError
 from mentor_stream.broker.sqlite.database import Database
 
 POLL_SECONDS = 0.01
@@ -39,6 +41,7 @@ class Watch:
         self._listeners: list[Callable[[], None]] = []
         self._stopped = threading.Event()
         self._seen = -1
+        self._file = _identity(database.location.path)
 
     @contextmanager
     def listening(self, listener: Callable[[], None]) -> Iterator[None]:
@@ -59,15 +62,32 @@ class Watch:
         self._stopped.set()
 
     async def run(self) -> None:
-        """Watch until stopped."""
+        """Watch until stopped. Raises BrokerError when the file was taken away."""
         while not self._stopped.is_set():
             await self._database.call(self._until_changed)
             self.changed()
 
     def _until_changed(self, connection: sqlite3.Connection) -> None:
         while (version := _version(connection)) == self._seen and not self._stopped.wait(POLL_SECONDS):
-            pass
+            self._check_file()
         self._seen = version
+
+    def _check_file(self) -> None:
+        """An open file lives on without its name: processes would go on, each with a stream of its own."""
+        path = self._database.location.path
+        if _identity(path) != self._file:
+            raise BrokerError(
+                f"{path} was removed or replaced while the run was using it. Put it back if you can: what it "
+                "held is known nowhere else"
+            )
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -159,3 +159,19 @@ async def test_messages_survive_closing_and_opening_the_file(tmp_path):
         await producer.send("topic", b"key", b"value")
     async with brokers.connect(url) as broker, broker.consumer(["topic"], group="group") as consumer:
         assert (await anext(aiter(consumer))).value == b"value"
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_a_file_that_is_taken_away_under_the_run_ends_it(tmp_path, replaced):
+    path = tmp_path / "stream.db"
+
+    async def use() -> None:
+        async with brokers.connect(f"sqlite:///{path}"):
+            path.rename(tmp_path / "elsewhere")
+            if replaced:
+                path.touch()
+            with anyio.fail_after(10):
+                await anyio.sleep_forever()
+
+    with pytest.raises(BrokerError, match="was removed or replaced while the run was using it"):
+        await use()
