@@ -1,5 +1,6 @@
 """The mentor: collapsed groups in, guided queries and diagnoses out, many cases at once."""
 
+import logging
 import sys
 import time
 from collections.abc import AsyncIterator, Iterable
@@ -18,7 +19,7 @@ from consumers.releases import NewestVersion
 from consumers.tally import Tally
 from mentor_stream import plugins, telemetry, topics
 from mentor_stream.component import Component
-from mentor_stream.config import Config, ConfigError, Section
+from mentor_stream.config import Config, Section
 from mentor_stream.process import serve
 from mentor_stream.prompts import PromptConfig
 from mentor_stream.stream import Delivery, Stream, connect
@@ -26,6 +27,10 @@ from schemas import Group, Outcome
 
 GUIDES = "consumers.guides"
 REPORT_SECONDS = 1.0
+MAX_REASON = 2000
+"""Characters kept of what a guide raised."""
+
+log = logging.getLogger(__name__)
 
 
 class MentorConfig(Section):
@@ -101,7 +106,15 @@ class Mentor:
             leak=partial(self._guard.leak, group.query),
         )
         with self._tally.working():
-            return await self._inspected(case, await self._guide.teach(case))
+            return await self._inspected(case, await self._taught(case))
+
+    async def _taught(self, case: Case) -> Lesson:
+        """The guide's lesson. One that raises costs its own case the lesson; the diagnosis says what it raised."""
+        try:
+            return await self._guide.teach(case)
+        except Exception as error:
+            log.exception("guide %s failed on group %s", self._guide.name, case.group.group_id)
+            return Lesson(Outcome.SILENT, f"the guide raised {type(error).__name__}: {error}"[:MAX_REASON])
 
     async def _inspected(self, case: Case, lesson: Lesson) -> Lesson:
         """The lesson, without its hint when that must not be published, whatever the guide thinks of it."""
@@ -134,12 +147,7 @@ async def _main(config: Config) -> None:
 
 
 def _check(config: Config) -> Iterable[str]:
-    table = config.of(MentorConfig).guide
-    try:
-        plugin, options = plugins.configure(GUIDES, table, "mentor.guide")
-        return list(getattr(plugin, "check", lambda _: ())(options))
-    except ConfigError as error:
-        return [str(error)]
+    return plugins.check(GUIDES, config.of(MentorConfig).guide, "mentor.guide")
 
 
 component = Component(

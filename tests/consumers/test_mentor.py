@@ -203,17 +203,19 @@ async def test_what_a_careless_guide_returns_is_not_published(stream: Stream, hi
     assert not await everything(stream, topics.GUIDED)
 
 
-async def test_a_guide_that_raises_ends_the_mentor_and_its_case_comes_again(stream: Stream) -> None:
-    async def defective(_: Case) -> Lesson:
-        raise ZeroDivisionError
+async def test_a_guide_that_raises_costs_its_own_lesson_and_says_why(stream: Stream) -> None:
+    async def teach(case: Case) -> Lesson:
+        if case.query.position == 1:
+            raise ValueError("no idea")
+        return await a_hint(case)
 
-    await publish_cases(stream, 1)
-    with pytest.raises(ExceptionGroup) as failure:
-        async with mentoring(stream, ScriptedGuide(defective)):
-            await anyio.sleep_forever()
-    assert failure.group_contains(ZeroDivisionError)
-    async with mentoring(stream, ScriptedGuide(a_hint)):
-        await until(stream, topics.GUIDED, 1)
+    groups = await publish_cases(stream, 3)
+    async with mentoring(stream, ScriptedGuide(teach)):
+        diagnoses = {d.group_id: d for d in await until(stream, topics.DIAGNOSES, 3)}
+    failed = diagnoses[groups[1].group_id]
+    assert (failed.outcome, failed.reason) == (Outcome.SILENT, "the guide raised ValueError: no idea")
+    assert [diagnoses[groups[n].group_id].outcome for n in (0, 2)] == [Outcome.HINT, Outcome.HINT]
+    assert len(await everything(stream, topics.GUIDED)) == 2
 
 
 async def test_counts_are_reported(stream: Stream) -> None:
