@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := @$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: demo demo-vanilla test lint clean
@@ -23,11 +23,14 @@ lint: $(VENV)/installed-dev        ## style and types
 
 # torch goes first and alone, so that pip settles on the pinned build before anything asks for "a torch".
 $(VENV)/torch: constraints.txt
+	@echo "Installing PyTorch into $(VENV), once: some hundred MB to a few GB, depending on the build pip finds."
+	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Python 3.11 or newer is needed: make PYTHON=python3.11"'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) torch
 	touch $@
 
 $(VENV)/installed: $(VENV)/torch pyproject.toml
+	@echo "Installing everything else."
 	$(PIP) --editable '.[mentor,rollout,trainer]'
 	touch $@
 

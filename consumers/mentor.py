@@ -109,7 +109,7 @@ class Mentor:
             return await self._inspected(case, await self._taught(case))
 
     async def _taught(self, case: Case) -> Lesson:
-        """The guide's lesson. One that raises costs its own case the lesson; the diagnosis says what it raised."""
+        """The guide's lesson. One that raises costs its own case the lesson, and the diagnosis says so."""
         try:
             return await self._guide.teach(case)
         except Exception as error:
