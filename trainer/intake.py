@@ -80,8 +80,8 @@ class Intake:
         for topic, partition, offset in offsets:
             if (end := ends.get(TopicPartition(topic, partition), 0)) < offset:
                 raise ConfigError(
-                    f"run.broker: {topic}, partition {partition} ends at {end}, and the checkpoint had read up "
-                    f"to {offset}: this is not the stream it was trained from. Bring that one back, or set "
+                    f"run.broker: {topic}, partition {partition} ends at {end}, but the checkpoint had read to "
+                    f"{offset}: this is not the stream it was trained from. Bring that one back, or set "
                     "another run.directory and start from the newest snapshot"
                 )
 

@@ -44,7 +44,7 @@ class Row(NamedTuple):
 def line(state: Dashboard, queues: Queues | None, now: float) -> Text:
     """The state in one line, for logs and pipes."""
     rows = [Row("version", f"{state.version:,}"), *_outcome_rows(state, arrow="->")]
-    rows += [*_queue_rows(state, queues), Row("sampled", _sampled(state, now)), *_token_rows(state)]
+    rows += [*_queue_rows(state, queues), *_sampling_rows(state, now), *_token_rows(state)]
     known = (f"{row.label} {row.value}" for row in rows if row.value != MISSING)
     return Text(f"{_clock(now)} " + "  ".join(known))
 
@@ -151,7 +151,7 @@ def _stream_rows(board: Board, now: float) -> list[Row]:
     )
     return [
         *_queue_rows(state, board.queues),
-        Row("sampled", _sampled(state, now)),
+        *_sampling_rows(state, now),
         Row("lessons", lessons),
     ]
 
@@ -206,9 +206,11 @@ def sparkline(values: Sequence[float], width: int = SPARK_WIDTH) -> str:
     return "".join(BARS[round(min(1.0, max(0.0, value)) * (len(BARS) - 1))] for value in values)
 
 
-def _sampled(state: Dashboard, now: float) -> str:
-    groups, rate = state.total("rollout", "groups"), state.rate("rollout", "tokens_per_second", now)
-    return f"{groups:,.0f} groups, {rate:,.0f} tokens/s"
+def _sampling_rows(state: Dashboard, now: float) -> list[Row]:
+    return [
+        Row("sampled", f"{state.total('rollout', 'groups'):,.0f} groups"),
+        Row("sampling", f"{state.rate('rollout', 'tokens_per_second', now):,.0f} tokens/s"),
+    ]
 
 
 def _numbers(values: Mapping[str, float], form: str) -> str:

@@ -47,7 +47,7 @@ def test_the_picture_shows_learning_queues_and_progress_at_any_width(width: int)
     shown = drawn(a_board(), width)
     for expected in (
         "0.000 → 0.875 (v40)", "182,340 of 400,000 tokens", "46%", "0.61", "0.25", "0.90", "-0.0123", "3 max",
-        "31 (9 guided)", "14 of 32", "321 groups, 2,810 tokens/s",
+        "31 (9 guided)", "14 of 32", "321 groups", "2,810 tokens/s",
     ):  # fmt: skip
         assert expected in shown
     assert "…" not in shown
@@ -72,7 +72,7 @@ def test_the_line_holds_what_a_log_needs() -> None:
         "0.000 -> 0.875 (v40)",
         "reward 0.61",
         "for mentor 31",
-        "sampled 321 groups, 2,810 tokens/s",
+        "sampled 321 groups  sampling 2,810 tokens/s",
         "182,340 of 400,000",
     ):
         assert expected in text
