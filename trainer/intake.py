@@ -80,9 +80,9 @@ class Intake:
         for topic, partition, offset in offsets:
             if (end := ends.get(TopicPartition(topic, partition), 0)) < offset:
                 raise ConfigError(
-                    f"run.broker: {topic}, partition {partition} ends at {end}, but the checkpoint had read to "
-                    f"{offset}: this is not the stream it was trained from. Bring that one back, or set "
-                    "another run.directory and start from the newest snapshot"
+                    f"run.broker: {topic}, partition {partition} ends at {end}, but the checkpoint had "
+                    f"read to {offset}: this is not the stream it was trained from. Bring that one back, or "
+                    "set another run.directory and start from the newest snapshot"
                 )
 
     async def _report(self, values: dict[str, float], policy_version: int) -> None:
