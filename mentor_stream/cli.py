@@ -76,15 +76,21 @@ def check(
     json: Annotated[bool, typer.Option("--json", help="Print the verdict as one JSON object.")] = False,
 ) -> None:
     """Validate CONFIG and everything it points to, without starting anything."""
+    from contextlib import redirect_stdout
+
     from mentor_stream.component import check as check_config
     from mentor_stream.component import load_config
     from mentor_stream.config import ConfigError
 
     problems: list[str] = []
+    defect: Exception | None = None
     try:
-        check_config(load_config(config))
+        with redirect_stdout(sys.stderr):  # a plugin may print when it is imported
+            check_config(load_config(config))
     except ConfigError as error:
         problems = str(error).splitlines()
+    except Exception as error:  # of ours: who reads JSON gets it, and the traceback follows
+        problems, defect = [f"the check itself failed: {type(error).__name__}: {error}"], error
     if json:
         import json as jsonlib
 
@@ -94,6 +100,8 @@ def check(
             typer.echo(problem, err=True)
         if not problems:
             typer.echo(f"{config} is fine.")
+    if defect:
+        raise defect
     sys.exit(2 if problems else 0)
 
 

@@ -4,13 +4,15 @@ A component registers itself under the entry point group `mentor_stream.componen
 imports producers, consumers or trainer.
 """
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from mentor_stream.config import Config, ConfigError, Section, load
+from mentor_stream import broker
+from mentor_stream.config import Config, ConfigError, RunConfig, Section, load
 from mentor_stream.supervisor import SupervisorConfig
 
 
@@ -45,8 +47,29 @@ def load_config(path: Path) -> Config:
 
 
 def check(config: Config, which: Iterable[Component] | None = None) -> None:
-    """Run the checks of `which` components, all by default. Raises ConfigError with every problem once."""
+    """Check [run] and `which` components, all by default. Raises ConfigError with every problem once."""
     chosen = components().values() if which is None else which
-    problems = [problem for component in chosen for problem in component.check(config)]
+    problems = list(_run_problems(config.run))
+    problems += [problem for component in chosen for problem in component.check(config)]
     if problems:
         raise ConfigError("\n".join(dict.fromkeys(problems)))
+
+
+def _run_problems(run: RunConfig) -> Iterator[str]:
+    if obstacle := _obstacle(run.directory):
+        yield f"run.directory is {str(run.directory)!r}: {obstacle}. Name a directory, made when missing."
+    try:
+        broker.check(run.broker)
+    except broker.BrokerError as error:
+        yield f"{error}."
+
+
+def _obstacle(directory: Path) -> str | None:
+    """Why this directory cannot be written to or made, or None."""
+    try:
+        nearest = next(place for place in (directory, *directory.parents) if place.exists())
+    except OSError as error:
+        return str(error)
+    if not nearest.is_dir():
+        return f"{nearest} is a file" if nearest != directory else "it is a file"
+    return None if os.access(nearest, os.W_OK | os.X_OK) else f"{nearest} cannot be written to"

@@ -7,9 +7,17 @@ environment as MENTOR_STREAM__SECTION__KEY (nested tables: one more __ each).
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    create_model,
+    field_validator,
+)
 from pydantic_core import ErrorDetails
 
 ENV_PREFIX = "MENTOR_STREAM__"
@@ -22,10 +30,25 @@ class ConfigError(Exception):
 class Section(BaseModel):
     """One table of the config file, or the options of one plugin."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
     table: ClassVar[str] = ""
     """Name of the table in the file; empty for a plugin's options."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _true_is_no_number(cls, value: Any, field: ValidationInfo) -> Any:
+        """Not pydantic's strict mode: the environment spells numbers as text."""
+        wanted = _leaves(cls.model_fields[field.field_name or ""].annotation)
+        if isinstance(value, bool) and (int in wanted or float in wanted) and bool not in wanted:
+            raise ValueError("expected a number, not true or false")
+        return value
+
+
+def _leaves(annotation: Any) -> list[Any]:
+    """The types that an annotation is composed of."""
+    parts = get_args(annotation)
+    return [leaf for part in parts for leaf in _leaves(part)] if parts else [annotation]
 
 
 S = TypeVar("S", bound=Section)
@@ -44,7 +67,7 @@ class RunConfig(Section):
     """`sqlite:///path.db` or `kafka://host:port,...`."""
     policy: Path
     """The model to start from: a Hugging Face directory."""
-    seed: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0, lt=2**63)
     batch_groups: int = Field(32, ge=1)
     """Groups in one training batch."""
     max_staleness: int = Field(4, ge=0)
@@ -85,7 +108,8 @@ def load(path: Path, kinds: Iterable[type[Section]]) -> Config:
     """Read the file with these sections beside [run]. Raises ConfigError naming every problem at once."""
     wanted = {RunConfig.table: RunConfig} | {kind.table: kind for kind in kinds}
     if not path.is_file():
-        raise ConfigError(f"config file {path}: no such file (working directory {Path.cwd()})")
+        what = "not a file" if path.exists() else "no such file"
+        raise ConfigError(f"config file {path}: {what} (working directory {Path.cwd()})")
     settings = _read(path, wanted)
     return Config(path=path, sections={table: getattr(settings, table) for table in wanted})
 
@@ -98,6 +122,7 @@ def _read(path: Path, wanted: Mapping[str, type[Section]]) -> BaseModel:
         BaseSettings,
         PydanticBaseSettingsSource,
         SettingsConfigDict,
+        SettingsError,
         TomlConfigSettingsSource,
     )
 
@@ -124,6 +149,10 @@ def _read(path: Path, wanted: Mapping[str, type[Section]]) -> BaseModel:
         raise ConfigError(f"config file {path} is not valid TOML: {error}") from error
     except ValidationError as error:
         raise ConfigError("\n".join(_problem(e) for e in error.errors())) from error
+    except SettingsError as error:
+        raise ConfigError(f"the environment's {ENV_PREFIX}...: {error}") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError(f"config file {path} cannot be read: {error}") from error
 
 
 def _default(kind: type[Section]) -> Any:

@@ -23,6 +23,8 @@ from typing import Any, BinaryIO, Literal, TypeVar
 
 import msgspec
 
+from mentor_stream.config import ConfigError
+
 Handler = Callable[[Any], Any]
 M = TypeVar("M", bound=msgspec.Struct)
 
@@ -118,6 +120,8 @@ def _reply(call: Callable[[], Any]) -> bytes:
         return frame(Reply("result", call()))
     except MemoryError:
         return OUT_OF_MEMORY
+    except ConfigError as error:  # a user's mistake needs no traceback
+        return frame(Reply("raised", str(error)))
     except BaseException as error:  # SystemExit too: a handler does not decide over its process
         traceback.print_exc()
         return frame(Reply("raised", f"{type(error).__name__}: {error}"))

@@ -134,8 +134,10 @@ async def main(config: Config) -> None:
 
 
 def check(config: Config) -> Iterable[str]:
-    """Question files that cannot be read, and references that the verifier cannot."""
+    """A run without an end, question files that cannot be read, references that the verifier cannot."""
     data, reward = config.of(DataConfig), config.of(RewardConfig)
+    if data.epochs is None and config.run.max_tokens is None and config.run.max_versions is None:
+        yield "run.max_tokens, run.max_versions and data.epochs are missing: no end. Set one of them."
     files = {"data.train": data.train} | ({"data.heldout": data.heldout} if data.heldout else {})
     datasets: list[Dataset] = []
     for setting, path in files.items():

@@ -29,7 +29,7 @@ from producers.judging import judge
 from producers.judging.judge import Judge, RewardConfig
 from producers.releases import NewestPolicy
 from producers.tally import Tally
-from producers.tokenizer import PolicyTokenizer, context_length
+from producers.tokenizer import PolicyTokenizer, check_tokenizer, context_length
 from schemas import Group, Query, Sampling
 
 ENGINES = "producers.engines"
@@ -197,9 +197,10 @@ async def _main(config: Config) -> None:
 def check(config: Config) -> Iterable[str]:
     """Problems that single settings do not show."""
     section = config.of(RolloutConfig)
+    yield from plugins.check(ENGINES, section.engine, "rollout.engine")
     try:
-        plugins.configure(ENGINES, section.engine, "rollout.engine")
         context = context_length(config.run.policy)
+        check_tokenizer(config.run.policy)
     except ConfigError as error:
         yield str(error)
         return

@@ -5,6 +5,7 @@ It is loaded once and stays: the policy's weights change during a run, its token
 
 import json
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +58,24 @@ def context_length(policy: Path) -> int | None:
         raise ConfigError(
             f"run.policy is {str(policy)!r}: {error}. Give a Hugging Face model's directory."
         ) from error
-    places = [config, config.get("text_config") or {}]
+    if not isinstance(config, dict):
+        raise ConfigError(f"run.policy is {str(policy)!r}: its config.json holds no object with settings.")
+    places = [place for place in (config, config.get("text_config")) if isinstance(place, dict)]
     found = [p[name] for p in places for name in ("max_position_embeddings", "n_positions") if p.get(name)]
     return found[0] if found else None
+
+
+def check_tokenizer(policy: Path) -> None:
+    """Raise ConfigError for tokenizer files that are damaged. Imports no transformers: quick."""
+    try:
+        if (settings := policy / "tokenizer_config.json").is_file():
+            json.loads(settings.read_bytes())
+        if (tokenizer := policy / "tokenizer.json").is_file() and find_spec("tokenizers"):
+            from tokenizers import Tokenizer
+
+            Tokenizer.from_file(str(tokenizer))
+    except Exception as error:  # tokenizers raises no narrower one
+        raise _unusable(policy, error) from error
 
 
 def _load(policy: Path) -> Any:
@@ -67,8 +83,13 @@ def _load(policy: Path) -> Any:
 
     try:
         return AutoTokenizer.from_pretrained(policy, local_files_only=True)
-    except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"run.policy is {str(policy)!r}: its tokenizer cannot be loaded ({error}). Save one there with "
-            "tokenizer.save_pretrained."
-        ) from error
+    except Exception as error:  # tokenizers raises no narrower one
+        raise _unusable(policy, error) from error
+
+
+def _unusable(policy: Path, error: Exception) -> ConfigError:
+    said = " ".join(str(error).split())
+    return ConfigError(
+        f"run.policy is {str(policy)!r}: its tokenizer cannot be loaded ({said}). Save one there with "
+        "tokenizer.save_pretrained."
+    )

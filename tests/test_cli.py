@@ -38,6 +38,40 @@ def test_check_names_every_problem_and_exits_with_2(tmp_path: Path) -> None:
     assert as_json["problems"] == checked.stderr.splitlines()
 
 
+PLUGIN = """
+from mentor_stream.config import Section
+print("imported")
+class Config(Section): pass
+def build(config): raise RuntimeError("no tools")
+"""
+
+
+def test_whatever_plugins_do_check_prints_json_and_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "chatty.py").write_text(PLUGIN)
+    (tmp_path / "leaves.py").write_text("import sys\nsys.exit(7)\n")
+    (tmp_path / "policy").mkdir()
+    (tmp_path / "policy" / "config.json").write_text("[]")
+    (tmp_path / "own.toml").write_text(
+        "[run]\nname = 'x'\ndirectory = 'x'\nbroker = 'sqlite:///x.db'\npolicy = 'policy'\n"
+        "[data]\ntrain = 'policy'\n[reward]\nverifier = {kind = 'own.chatty'}\n"
+        "[rollout]\nengine = {kind = 'leaves:X'}\n[mentor]\nguide = {kind = '..x'}\n"
+    )
+    checked = mentor_stream("check", "own.toml", "--json", cwd=tmp_path)
+    problems = json.loads(checked.stdout)["problems"]
+    assert checked.returncode == 2
+    assert "Traceback" not in checked.stderr
+    for words in (
+        "max_versions and data.epochs are missing",
+        "data.train is 'policy': not a file",
+        "reward.verifier.kind is 'own.chatty': its build raised RuntimeError: no tools",
+        "rollout.engine.kind is 'leaves:X': importing it raised SystemExit: 7",
+        "mentor.guide.kind is '..x': expected module:object",
+        "run.policy is 'policy': config.json holds a list",
+    ):
+        assert [problem for problem in problems if words in problem], (words, problems)
+
+
 @pytest.mark.parametrize("command", ["feed", "rollout", "mentor", "train", "evaluate", "up"])
 def test_a_missing_config_file_is_one_line_and_no_traceback(command: str, tmp_path: Path) -> None:
     failed = mentor_stream(command, "nowhere.toml", cwd=tmp_path)

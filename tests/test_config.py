@@ -24,6 +24,8 @@ class Lessons(Section):
 
     size: int = Field(8, ge=2)
     guide: dict[str, Any] = Field(default_factory=dict)
+    heat: float | None = None
+    shown: bool | int = False
 
 
 class Needy(Section):
@@ -70,6 +72,44 @@ def test_every_problem_is_reported_at_once_with_its_setting_and_value(tmp_path: 
     assert [p.split(" is ")[0] for p in problems] == ["run.name", "run.broker", "lessons.size"]
     assert "'/runs/x/stream.db': expected sqlite:///path.db or kafka://host:port." in problems[1]
     assert problems[2] == "lessons.size is 1: input should be greater than or equal to 2."
+
+
+@pytest.mark.parametrize(
+    ("run", "lessons", "problem"),
+    [
+        ("batch_groups = true", "", "run.batch_groups is True: expected a number, not true or false."),
+        (f"seed = {2**63}", "", f"run.seed is {2**63}: input should be less than {2**63}."),
+        ("", "heat = true", "lessons.heat is True: expected a number, not true or false."),
+        ("", "heat = inf", "lessons.heat is inf: input should be a finite number."),
+        ("", "heat = nan", "lessons.heat is nan: input should be a finite number."),
+    ],
+)
+def test_a_value_that_only_looks_like_a_number_is_refused(
+    tmp_path: Path, run: str, lessons: str, problem: str
+) -> None:
+    assert refusal(written(tmp_path, f"{RUN}{run}\n[lessons]\n{lessons}\n"), Lessons) == [problem]
+
+
+def test_true_is_fine_where_the_setting_may_be_a_switch(tmp_path: Path) -> None:
+    assert load(written(tmp_path, RUN + "[lessons]\nshown = true\n"), [Lessons]).of(Lessons).shown is True
+
+
+@pytest.mark.parametrize("content", [b"\xff", b"a = " + b"[" * 5000, b"a = " + b"1" * 5000])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "config.toml").write_bytes(content)
+    (problem,) = refusal(tmp_path / "config.toml")
+    assert "config.toml cannot be read" in problem
+
+
+def test_a_directory_is_not_called_missing(tmp_path: Path) -> None:
+    assert "not a file" in refusal(tmp_path)[0]
+
+
+def test_a_table_in_the_environment_that_is_none_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MENTOR_STREAM__LESSONS", "{")
+    assert "MENTOR_STREAM__" in refusal(written(tmp_path, RUN), Lessons)[0]
 
 
 def test_a_missing_file_names_the_working_directory(tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
 """One contract (base.py), one engine a module: sqlite.py for a single machine, kafka.py for clusters.
 
-`connect` chooses by the URL's scheme: a new engine is a new module here with a `connect` of its own.
+The URL's scheme chooses: a new engine is a new package here with a `connect` and a `check` of its own.
 """
 
 import importlib
 from contextlib import AbstractAsyncContextManager
-from urllib.parse import urlsplit
+from types import ModuleType
 
 from mentor_stream.broker.base import (
     Bounds,
@@ -30,7 +30,19 @@ def connect(url: str) -> AbstractAsyncContextManager[Broker]:
 
     Raises BrokerError for a URL of no known engine; entering the context raises BrokerUnavailable.
     """
-    scheme = urlsplit(url).scheme
+    return _engine(url).connect(url)
+
+
+def check(url: str) -> None:
+    """Raises BrokerError for what is wrong with `url` before anything is connected to."""
+    try:
+        _engine(url).check(url)
+    except ValueError as error:  # of urllib; its text holds no credentials
+        raise BrokerError(f"run.broker is no URL: {error}") from error
+
+
+def _engine(url: str) -> ModuleType:
+    scheme = url.partition("://")[0]
     if not scheme.isidentifier():
         raise BrokerError(f"run.broker is {url!r}: expected sqlite:///path.db or kafka://host:port")
     try:
@@ -39,7 +51,9 @@ def connect(url: str) -> AbstractAsyncContextManager[Broker]:
         if error.name != f"{__name__}.{scheme}":
             raise
         raise BrokerError(f"run.broker is {url!r}: no engine {scheme!r}; use sqlite or kafka") from error
-    return engine.connect(url)
+    if not hasattr(engine, "connect"):
+        raise BrokerError(f"run.broker is {url!r}: no engine {scheme!r}; use sqlite or kafka")
+    return engine
 
 
 __all__ = [
@@ -57,5 +71,6 @@ __all__ = [
     "TopicPartition",
     "TopicSpec",
     "UnknownTopic",
+    "check",
     "connect",
 ]

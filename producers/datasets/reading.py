@@ -16,7 +16,8 @@ FORMATS = {".jsonl": "jsonl", ".parquet": "parquet"}
 def read(path: Path, config: DataConfig, setting: str) -> Dataset:
     """All questions of the file that `setting` names. Raises DatasetError naming file, line and column."""
     if not path.is_file():
-        raise DatasetError(f"{setting} is {str(path)!r}: no such file (working directory {Path.cwd()}).")
+        what = "not a file" if path.exists() else "no such file"
+        raise DatasetError(f"{setting} is {str(path)!r}: {what} (working directory {Path.cwd()}).")
     if path.suffix not in FORMATS:
         raise DatasetError(f"{setting} is {str(path)!r}: not a known format; use {' or '.join(FORMATS)}.")
     form = cast(Format, importlib.import_module(f"producers.datasets.{FORMATS[path.suffix]}"))

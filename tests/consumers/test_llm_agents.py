@@ -233,5 +233,11 @@ def test_a_url_without_scheme_or_with_a_secret_is_refused(url: str) -> None:
         llm.Config(base_url=url, model="m")
 
 
+@pytest.mark.parametrize(("url", "model"), [("http://", "m"), ("https:///v1", "m"), ("http://x/v1", "")])
+def test_an_endpoint_without_host_or_model_is_refused(url: str, model: str) -> None:
+    with pytest.raises(ValueError, match=r"base_url|model"):
+        llm.Config(base_url=url, model=model)
+
+
 def test_the_built_in_prompts_can_be_used() -> None:
     assert list(llm.check(llm.Config(base_url="http://x/v1", model="m"))) == []

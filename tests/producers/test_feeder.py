@@ -45,6 +45,7 @@ def write_config(directory: Path, *, batch_groups: int, epochs: int | None = Non
         policy = "{directory}"
         batch_groups = {batch_groups}
         max_staleness = 1
+        max_versions = 1000
         [data]
         train = "{directory}/train.jsonl"
         {"" if epochs is None else f"epochs = {epochs}"}
@@ -159,6 +160,16 @@ def test_a_config_with_readable_questions_has_no_problems(tmp_path: Path) -> Non
     write_questions(tmp_path / "train.jsonl", 5)
     config = load(write_config(tmp_path, batch_groups=4), component.sections)
     assert list(component.check(config)) == []
+
+
+def test_a_run_without_an_end_is_named_unless_its_data_end(tmp_path: Path) -> None:
+    write_questions(tmp_path / "train.jsonl", 5)
+    for epochs, problems in ((None, 1), (2, 0)):
+        path = write_config(tmp_path, batch_groups=4, epochs=epochs)
+        path.write_text(path.read_text().replace("max_versions = 1000", ""))
+        found = list(component.check(load(path, component.sections)))
+        assert len(found) == problems
+        assert all("run.max_versions and data.epochs are missing" in problem for problem in found)
 
 
 def test_the_check_names_missing_files_and_unreadable_references_at_once(tmp_path: Path) -> None:

@@ -210,3 +210,21 @@ async def test_check_names_what_cannot_work_together(tmp_path: Path, tiny_policy
     assert "rollout.engine.kind is 'transformer'" in next(iter(check(no_engine)))
     no_policy = a_config(tmp_path, tmp_path / "nowhere", RolloutConfig())
     assert "run.policy" in next(iter(check(no_policy)))
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("tokenizer.json", "{}"),
+        ("tokenizer.json", "{"),
+        ("tokenizer_config.json", "{"),
+        ("config.json", "[]"),
+    ],
+)
+async def test_check_names_a_policy_whose_files_are_damaged(
+    tmp_path: Path, tiny_policy: Path, file: str, content: str
+) -> None:
+    policy = Path(shutil.copytree(tiny_policy, tmp_path / "policy"))
+    (policy / file).write_text(content)
+    (problem,) = check(a_config(tmp_path, policy, RolloutConfig()))
+    assert problem.startswith(f"run.policy is {str(policy)!r}: ")

@@ -40,12 +40,23 @@ def test_rotary_settings_are_read_in_both_spellings(tmp_path: Path, spelling: di
         ({"use_sliding_window": True}, "use_sliding_window"),
         ({"rope_scaling": {"type": "linear", "factor": 2.0}}, "linear"),
         ({"rope_parameters": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 2.0}}, "llama3"),
-        ({"vocab_size": None}, "vocab_size"),
+        ({"vocab_size": None}, "vocab_size is missing"),
+        ({"vocab_size": "many"}, "vocab_size is 'many', expected a whole number"),
+        ({"num_attention_heads": 0}, "num_attention_heads is 0, expected a whole number"),
+        ({"architectures": 3}, "architectures is 3, expected a list"),
+        ({"rope_scaling": [1]}, "rope_scaling is .*, expected an object"),
     ],
 )
 def test_a_part_that_cannot_be_trained_is_named(tmp_path: Path, changes: dict, named: str) -> None:
     with pytest.raises(UnsupportedModel, match=named):
         architecture.read(described(tmp_path, **changes))
+
+
+@pytest.mark.parametrize("content", ["[]", "3", "{", "\xff"])
+def test_a_config_json_that_describes_no_model_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "config.json").write_text(content, encoding="latin-1")
+    with pytest.raises(UnsupportedModel, match=r"config\.json"):
+        architecture.read(tmp_path)
 
 
 def test_parts_that_ranks_cannot_share_are_named(tmp_path: Path) -> None:

@@ -55,6 +55,11 @@ def test_a_policy_without_parts_is_named(tmp_path: Path) -> None:
     assert "config.json" in next(iter(check(config(tmp_path, tmp_path / "empty"))))
 
 
+def test_a_file_is_not_called_missing_where_the_policy_is_wanted(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert "not a directory" in next(iter(check(config(tmp_path, tmp_path / "file"))))
+
+
 def test_constant_normalization_without_its_length_is_refused() -> None:
     with pytest.raises(ConfigError, match="constant_length"):
         parse_section(TrainerConfig, {"normalization": "constant"}, "trainer")

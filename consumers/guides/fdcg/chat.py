@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,7 +26,7 @@ class Endpoint(Section):
 
     base_url: str
     """Of the endpoint, as far as `/v1`."""
-    model: str
+    model: str = Field(min_length=1)
     api_key_env: str | None = None
     """Name of the environment variable that holds the key; left out for servers that want none."""
     temperature: float = Field(0.7, ge=0)
@@ -41,7 +42,7 @@ class Endpoint(Section):
     @field_validator("base_url")
     @classmethod
     def _carries_no_secret(cls, url: str) -> str:
-        if not url.startswith(("http://", "https://")):
+        if not re.match(r"https?://[^/:?#]", url):
             raise ValueError("expected http://host:port/v1 or https://host/v1")
         if "@" in url:
             raise ValueError("a key or password does not belong in the URL: use api_key_env")

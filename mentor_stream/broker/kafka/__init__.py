@@ -10,5 +10,12 @@ cluster.py   the Broker that hands these out
 """
 
 from mentor_stream.broker.kafka.cluster import connect
+from mentor_stream.broker.kafka.settings import parse
 
-__all__ = ["connect"]
+
+def check(url: str) -> None:
+    """Raises BrokerError for a URL that cannot be. Whether the cluster answers shows when it is asked."""
+    parse(url)
+
+
+__all__ = ["check", "connect"]

@@ -5,10 +5,13 @@ consumer.py and reader.py are the asynchronous sides of them. location.py lists 
 """
 
 from contextlib import AbstractAsyncContextManager
+from io import BytesIO
 
-from mentor_stream.broker.base import Broker
+from mentor_stream.broker.base import Broker, BrokerError
 from mentor_stream.broker.sqlite.broker import connected
 from mentor_stream.broker.sqlite.location import parse
+
+MAGIC = b"SQLite format 3\0"
 
 
 def connect(url: str) -> AbstractAsyncContextManager[Broker]:
@@ -16,4 +19,21 @@ def connect(url: str) -> AbstractAsyncContextManager[Broker]:
     return connected(parse(url))
 
 
-__all__ = ["connect"]
+def check(url: str) -> None:
+    """Raises BrokerError for a URL, or a file behind it, that cannot be. Creates nothing."""
+    path = parse(url).path
+    try:
+        nearest = next(place for place in (path, *path.parents) if place.exists())
+        with path.open("rb") if nearest == path else BytesIO() as file:
+            begin = file.read(len(MAGIC))
+    except OSError as error:
+        raise BrokerError(
+            f"run.broker is {url!r}: {error}. Name a file that can be read and written"
+        ) from error
+    if nearest != path and not nearest.is_dir():
+        raise BrokerError(f"run.broker is {url!r}: {nearest} is not a directory. Name another place")
+    if begin not in (b"", MAGIC):
+        raise BrokerError(f"run.broker is {url!r}: the file is no database. Name another, made when missing")
+
+
+__all__ = ["check", "connect"]

@@ -1,0 +1,70 @@
+"""What `mentor-stream check` says of [run] itself: where the run is kept, and its broker."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from mentor_stream.component import check
+from mentor_stream.config import Config, ConfigError, RunConfig
+
+
+def verdict(directory: Path, run: dict[str, str]) -> list[str]:
+    """Problems of a run in `directory`, which has a file `taken` and an empty directory `free`."""
+    (directory / "taken").write_text("text that is no database")
+    (directory / "free").mkdir()
+    usual = {"directory": "{d}/free/new", "broker": "sqlite:///{d}/free/new/stream.db"}
+    settings = {key: text.replace("{d}", str(directory)) for key, text in (usual | run).items()}
+    section = RunConfig.model_validate({"name": "x", "policy": directory, **settings})
+    try:
+        check(Config(path=directory / "run.toml", sections={"run": section}), which=[])
+    except ConfigError as error:
+        return str(error).splitlines()
+    return []
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        {},
+        {"directory": "{d}/free"},
+        {"directory": "relative/to/here"},
+        {"broker": "sqlite:///{d}/free/stream.db?lease=1"},
+        {"broker": "kafka://one:9092,two?replication=3"},
+    ],
+)
+def test_a_run_that_can_start_has_no_problems(tmp_path: Path, run: dict[str, str]) -> None:
+    assert verdict(tmp_path, run) == []
+    assert list((tmp_path / "free").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        ({"directory": "{d}/taken"}, "it is a file. Name a directory"),
+        ({"directory": "{d}/taken/below/it"}, "taken is a file. Name a directory"),
+        ({"directory": "{d}/" + "x" * 300}, "File name too long"),
+        ({"broker": "redis://x"}, "no engine 'redis'; use sqlite or kafka"),
+        ({"broker": "base://x"}, "no engine 'base'; use sqlite or kafka"),
+        ({"broker": "://x"}, "expected sqlite:///path.db"),
+        ({"broker": "sqlite://"}, "expected sqlite:///relative.db"),
+        ({"broker": "sqlite:///{d}/free"}, "Is a directory"),
+        ({"broker": "sqlite:///{d}/taken"}, "the file is no database"),
+        ({"broker": "sqlite:///{d}/taken/stream.db"}, "taken is not a directory"),
+        ({"broker": "sqlite:///x.db?leese=3"}, "no option 'leese'"),
+        ({"broker": "kafka://h:abc"}, "names the server 'h:abc': "),
+        ({"broker": "kafka://[::1"}, "Invalid IPv6 URL"),
+    ],
+)
+def test_a_run_that_cannot_start_is_one_line_that_names_the_setting(
+    tmp_path: Path, run: dict[str, str], words: str
+) -> None:
+    (problem,) = verdict(tmp_path, run)
+    assert problem.startswith(f"run.{next(iter(run))} ")
+    assert words in problem
+
+
+def test_the_database_of_an_earlier_start_is_fine(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "stream.db") as connection:
+        connection.execute("CREATE TABLE anything (x)")
+    assert verdict(tmp_path, {"broker": "sqlite:///{d}/stream.db"}) == []
