@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from mentor_stream.misreadings import chosen, denies, other_brackets, other_unit
 from mentor_stream.notation import plain_characters, to_latex
 
 MAX_CHARACTERS = 2000
@@ -30,8 +31,12 @@ def equivalent(reference: str, expression: str) -> bool:
     if len(expression) > MAX_CHARACTERS:
         return False
     answer = to_latex(expression)
-    if _as_text(gold) == _as_text(answer):
+    if _as_text(gold) in (_as_text(answer), _as_text(chosen(_TEXT.sub(r"\1", answer)))):
         return True
+    if other_brackets(gold, answer) or other_unit(gold, answer) or _contradicts_itself(answer):
+        return False
+    if _is_prose(answer) and denies(answer):
+        return False
     return any(_same(one, other) for one in _expressions(gold) for other in _expressions(answer))
 
 
@@ -83,6 +88,29 @@ def _expressions(latex: str) -> tuple[Any, ...]:
         return ()
     sources = [latex] if _is_prose(latex) else []
     return next(filter(None, map(_parse, [*sources, f"${latex}$"])), ())
+
+
+_VARIABLE = re.compile(r"(?<![\\A-Za-z])[A-Za-z]")
+
+
+def _contradicts_itself(answer: str) -> bool:
+    """Whether an answer equates numbers that differ by more than rounding: of 1=12 the last would be read."""
+    *sides, last = answer.split("=")
+    return any(_apart(side, last) for side in sides[-8:])
+
+
+def _apart(side: str, other: str) -> bool:
+    if _VARIABLE.search(side + other):
+        return False
+    pairs = [(one, two) for one in _expressions(side.strip()) for two in _expressions(other.strip())]
+    values = [(_number(one), _number(two)) for one, two in pairs]
+    if not values or any(one is None or two is None for one, two in values):
+        return False
+    return all(
+        abs(one - two) > 0.01 * max(abs(one), abs(two))
+        for one, two in values
+        if one is not None and two is not None
+    ) and not any(_same(*pair) for pair in pairs)
 
 
 def _parse(source: str) -> tuple[Any, ...]:
@@ -148,7 +176,11 @@ def _is_prose(text: str) -> bool:
 
 
 _BRACES = re.compile(r"\\(?:boxed|fbox)\s*\{|\\[{}]|[{}]")
-_STATED = re.compile(r"(?:####|\banswer(?: is|\s?[:=]))[ *:=]*([^\n]+)", re.IGNORECASE)
+_STATEMENT = re.compile(r"(?:####|\banswer(?: is|\s?[:=]))[ *:=]*(?=[^\n])", re.IGNORECASE)
+_OPINION = re.compile(
+    r"\W*(?:indeed |also |therefore )?(?:correct|right|reasonable|consistent|verified|valid)\b",
+    re.IGNORECASE,
+)
 _SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\*\*")
 _FORMULA = re.compile(r"\$\$?[^$\n]+\$\$?|\\\([^\n]+?\\\)|\\\[.+?\\\]", re.DOTALL)
 _NUMBER = re.compile(r"(?:(?<![\w)}])-)?(?:\d+(?:[,.]\d+)*|\.\d+)(?:/\d+)?(?:[eE][+-]?\d+)?(?:\s?%)?")
@@ -168,10 +200,13 @@ def _last_box(text: str) -> str | None:
 
 
 def _stated(text: str) -> str | None:
-    statements = _STATED.findall(text)
-    if not statements:
+    """What the last "answer is" says, unless it only says that the answer before it is right."""
+    ends = [match.end() for match in _STATEMENT.finditer(text)]
+    statements = [text[end:].partition("\n")[0] for end in ends]
+    settled = [said for said in statements if not _OPINION.match(said)] or statements
+    if not settled:
         return None
-    sentence = _SENTENCE_END.split(statements[-1])[0].strip()
+    sentence = _SENTENCE_END.split(settled[-1])[0].strip()
     formula = _FORMULA.search(sentence)
     return formula[0] if formula else sentence or None
 

@@ -24,6 +24,17 @@ _SIGNS = str.maketrans({
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 
 
+_UP_TO_TWENTY = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+]  # fmt: skip
+_NUMBER_WORDS = {word: str(number) for number, word in enumerate(_UP_TO_TWENTY)}
+_WORD = re.compile(r"\\text\{\s*([A-Za-z]+)\s*\}")
+_NUMBERS_AND = re.compile(
+    r"(-?[\d.]{1,40}(?:, ?-?[\d.]{1,40}){0,20}),? (?:\\text\{ ?)?and(?: ?\})? ?(-?[\d.]{1,40})"
+)
+
+
 def _superscript(match: re.Match[str]) -> str:
     return "^{" + match[0].translate(_SUPERSCRIPTS) + "}"
 
@@ -48,6 +59,7 @@ _RULES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"(?<=\d)\s?\\?%", r"\\%"),
 )
 _COMPILED = tuple((re.compile(pattern), replacement) for pattern, replacement in _RULES)
+_CLOSING = re.compile(r"(?:[.,;:\s]|(?<=[A-Za-z]{2})!+)+$")  # 12! and n! are factorials
 _DELIMITERS = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
 
 
@@ -62,7 +74,10 @@ def to_latex(text: str) -> str:
     text = re.sub(r"^\\?\$(?=[\d.])", "", text)  # money
     for pattern, replacement in _COMPILED:
         text = pattern.sub(replacement, text)
-    return _unwrap(text.translate(_SIGNS))
+    text = _unwrap(text.translate(_SIGNS))
+    text = _NUMBER_WORDS.get(_WORD.sub(r"\1", text).lower(), text)
+    pair = _NUMBERS_AND.fullmatch(text)
+    return f"{pair[1]}, {pair[2]}" if pair else text
 
 
 def _unwrap(text: str) -> str:
@@ -76,4 +91,4 @@ def _unwrap(text: str) -> str:
 
 
 def _trim(text: str) -> str:
-    return text.strip().rstrip(".,;:!").rstrip()
+    return _CLOSING.sub("", text.strip())

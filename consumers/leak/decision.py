@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from consumers.leak.expressions import expressions
-from consumers.leak.numerals import Key, Numeral, numerals
+from consumers.leak.numerals import Key, Numeral, informal, numerals
 from consumers.leak.spelling import plain
 
 FindEqual = Callable[[str, Sequence[str]], Awaitable[str | None]]
@@ -78,7 +78,7 @@ _UNIT = rf"(?:\s*(?:\^\s*\{{?\s*\\circ\s*\}}?|°|[€£$]|{_UNIT_WORD}(?:\s{_UNI
 _NAME = r"(?:[a-z]\w?\s?=\s?)?"
 _ONE = rf"[$€£]?\s?{_NAME}-?\s?[$€£]?#{_UNIT}"
 _ONLY_NUMBERS = re.compile(
-    rf"[(\[{{]?\s?{_ONE}(?:(?:\s?[,;]\s?|\s)(?:(?:and|or)\s)?{_ONE}){{0,20}}\s?[)\]}}]?"
+    rf"\\?[(\[{{]?\s?{_ONE}(?:(?:\s?[,;]\s?|\s)(?:(?:and|or)\s)?{_ONE}){{0,20}}\s?\\?[)\]}}]?"
 )
 
 
@@ -94,11 +94,21 @@ def _parts(text: str) -> tuple[frozenset[Fraction], ...]:
     return tuple(n.values for n in first.values()) if _ONLY_NUMBERS.fullmatch(shape) else ()
 
 
+_CALLED = (
+    r"answer|result|solution|ans"
+    r"|(?:final|correct|right|sought|required|desired) "
+    r"(?:value|number|amount|total|count|quantity|option|choice)"
+)
 _ANNOUNCEMENT = re.compile(
     r"(?:\\(?:boxed|fbox)\s?\{|####"
-    r"|\b(?:answer|result|solution)\b[^.\n=:]{0,30}?(?:\bis\b|\bbe\b|\bequals\b|=|:)"
+    rf"|\b(?:{_CALLED})\b[^.\n=:]{{0,30}}?(?:\bis\b|\bbe\b|\bequals\b|=|:)"
     r"(?:\s*(?:exactly|just|simply|definitely|actually|clearly|therefore|equal to|option|choice))?)"
     r"[\s$(\\\[{*\"']*(?:boxed\s?\{)?-?\s?"
+    r"|\b(?:answer|ans) ?- "
+)
+_CONFIRMATION = re.compile(
+    r"[\s$)\\\]}*\"']*(?:\b(?:is|was|are|would be|must be|should be|as)|=) (?:the|your|our|its)?\s?"
+    rf"(?:(?:final|correct|right|exact|desired) )?(?:(?:{_CALLED}|correct)\b|right(?=\s*(?:[.,!;]|$)))"
 )
 
 
@@ -106,13 +116,18 @@ def _suspects(said: str, asked: str) -> list[Numeral]:
     """The numbers of a hint that its question does not state, and those that the hint calls the answer."""
     given = _given(asked)
     announced = {match.end() for match in _ANNOUNCEMENT.finditer(said)}
-    return [n for n in numerals(said) if n.key not in given or n.start in announced]
+
+    def called(numeral: Numeral) -> bool:
+        end = numeral.start + len(numeral.text)
+        return numeral.start in announced or bool(_CONFIRMATION.match(said, end))
+
+    return [n for n in numerals(said) + informal(said) if n.key not in given or called(n)]
 
 
 def _given(asked: str) -> set[Key]:
     """Every number that stands in the question, whatever its sign, those in names and fractions too."""
     keys: set[Key] = set()
-    for numeral in numerals(asked):
+    for numeral in numerals(asked) + informal(asked):
         kind, amounts = numeral.key
         keys |= {numeral.key, (kind, (-amounts[0], *amounts[1:]))}
         keys |= {("number", (sign * amount,)) for amount in amounts for sign in (1, -1) if kind != "mixed"}
@@ -152,9 +167,13 @@ def _spelled(wanted: str, said: str, asked: str) -> bool:
     if not tokens:
         return False
     whole = r"(?<![\w\\])(?<!\d\.)" + r"\s*".join(map(re.escape, tokens)) + r"(?!\w|\.\d)"
-    if re.search(_ANNOUNCEMENT.pattern + whole, said):
+    if re.search(f"(?:{_ANNOUNCEMENT.pattern}){whole}|{whole}{_CONFIRMATION.pattern}", said):
         return True
-    if len(tokens) == 1 and (re.fullmatch("[a-z]", tokens[0]) or tokens[0] in _SAYS_LITTLE):
+    if letter_alone := re.fullmatch("[a-z]", tokens[0]) if len(tokens) == 1 else None:
+        ending = r"(?=\s*(?:[.,;!)]|$|because\b|since\b))"
+        if re.search(rf"\b(?:it is|it's|answer) {whole}{ending}", said):
+            return True
+    if len(tokens) == 1 and (letter_alone or tokens[0] in _SAYS_LITTLE):
         whole = rf"(?<=[(\"'$*]){whole}(?=[)\"'$*])"
     return bool(re.search(whole, said)) and not re.search(whole, asked)
 
@@ -169,7 +188,7 @@ def _comparable(expression: str, wanted: Reference) -> bool:
 
 
 def _squeezed(text: str) -> str:
-    return re.sub(r"\s", "", text)
+    return re.sub(r"\^\{(\w+)\}", r"^\1", re.sub(r"\s", "", text))
 
 
 def _leaks(what: str) -> str:

@@ -52,6 +52,30 @@ def numerals(text: str) -> list[Numeral]:
     return [numeral for match in _NUMBER.finditer(text) for numeral in _read(text, match)]
 
 
+_RATIO = re.compile(r"(?<![\w.:])(\d{1,6}) ?: ?(\d{1,6})(?![\w:]|\.\d)")
+_CLOCK = re.compile(r"[012]?\d:[0-5]\d")
+_SPACED = re.compile(r"(?<![\w.,/^-])\d(?:(?: \d){2,20}|(?:-\d){2,20})(?![\w/-]|[.,]\d| \d)")
+_THOUSANDS = re.compile(r"(?<![\w.])(\d{1,6}(?:\.\d{1,6})?)k\b(?! ?[-+*/^=$(])")
+
+
+def informal(text: str) -> list[Numeral]:
+    """Second readings: 3:4 as a fraction, 1 2 6 and 1-2-6 as 126, 1.2k as 1200. No reference is read so."""
+    found: list[Numeral] = []
+    for match in _RATIO.finditer(text):
+        over, under = Fraction(match[1]), Fraction(match[2])
+        if under and not _CLOCK.fullmatch(match[0]):
+            found.append(_second(match, ("colon", (over, under)), over / under))
+    for match in _SPACED.finditer(text):
+        found.append(_second(match, *_plain(_decimal(re.sub(r"[ -]", "", match[0])))))
+    for match in _THOUSANDS.finditer(text):
+        found.append(_second(match, *_plain(1000 * _decimal(match[1]))))
+    return found
+
+
+def _second(match: re.Match[str], key: Key, value: Fraction) -> Numeral:
+    return Numeral(match.start(), match[0], key, frozenset({value}), 0)
+
+
 def _read(text: str, match: re.Match[str]) -> Iterator[Numeral]:
     before = text[max(0, match.start() - 12) : match.start()]
     if _POWER_OF_LETTER.search(before):

@@ -12,26 +12,32 @@ _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9}
 _SMALL = {word: n for n, word in enumerate(_UNITS)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
 _PARTS = {
     "half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7,
-    "eighth": 8, "ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12, "fifteenth": 15, "sixteenth": 16,
-    "twentieth": 20, "hundredth": 100, "thousandth": 1000,
+    "eighth": 8, "ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12, "thirteenth": 13, "fourteenth": 14,
+    "fifteenth": 15, "sixteenth": 16, "seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20,
+    "thirtieth": 30, "fortieth": 40, "fiftieth": 50, "sixtieth": 60, "seventieth": 70, "eightieth": 80,
+    "ninetieth": 90, "hundredth": 100, "thousandth": 1000,
 }  # fmt: skip
 
 
 def plain(text: str) -> str:
     """The text in lower case, with plain characters, LaTeX without ornament and numbers in digits."""
-    return words_to_digits(plain_latex(plain_characters(text)).lower())
+    return words_to_digits(plain_latex(without_ornament(plain_characters(text))).lower())
 
 
 def plain_characters(text: str) -> str:
     """ASCII for every look-alike: full-width and foreign digits, superscripts, vulgar fractions, dashes."""
-    text = re.sub(r"(?<=\d)(?=[¼-¾⅐-⅞])", " ", text)  # 2½ is 2 1/2, not 21/2
+    text = re.sub(r"(?<=\d)(?=[¼-¾⅐-⅞]|[⁰¹²³⁴-⁹]+[\u2044\u2215/])", " ", text)  # 2½ is 2 1/2, not 21/2
+    text = re.sub(r"[⁰¹²³⁴-⁹]+[\u2044\u2215/][₀-₉]+", lambda m: unicodedata.normalize("NFKC", m[0]), text)
     text = re.sub(r"[⁰¹²³⁴-⁹⁻]+", lambda m: "^{" + unicodedata.normalize("NFKC", m[0]) + "}", text)
     text = "".join(map(_plain_character, unicodedata.normalize("NFKC", text)))
     return re.sub(r"[^\S\n]+", " ", text)
 
 
-_OPERATORS = {"\u2044": "/", "\u00f7": "/"} | dict.fromkeys("\u00d7\u00b7\u22c5\u2217", "*")
-"""Fraction slash, division sign; times, middle dot, dot operator, asterisk operator."""
+_OPERATORS = {
+    "\u2044": "/", "\u2215": "/", "\u00f7": "/",  # fraction slash, division slash, division sign
+    "\u00d7": "*", "\u00b7": "*", "\u22c5": "*", "\u2217": "*",  # times and its look-alikes
+    "\u066c": ",", "\u066b": ".", "\u2019": "'",  # the Arabic thousands and decimal marks, an apostrophe
+}  # fmt: skip
 
 
 def _plain_character(character: str) -> str:
@@ -39,11 +45,33 @@ def _plain_character(character: str) -> str:
         return character
     if character.isdecimal():
         return str(unicodedata.decimal(character))
-    if unicodedata.category(character) == "Cf":
+    if unicodedata.category(character) in ("Cf", "Mn", "Me"):  # invisible, or a mark upon another character
         return ""
     if unicodedata.category(character) == "Pd" or character == "\u2212":
         return "-"
     return _OPERATORS.get(character, character)
+
+
+_ORNAMENTS = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"(?<![\w.,'])(\d{1,3})((?:['_]\d{3}){1,12})(?![\w'])", lambda m: m[1] + re.sub("['_]", "", m[2])),
+        (r"(?<![\w\\})\]])(_{1,3})(?=[^\s_{])([^_\n]{0,200}[^\s_])\1(?!\w)", lambda m: m[2]),
+        (r"(?<![A-Za-z0-9\\])([A-Za-z])\*\*(?=[\w({-])(?![\w.]{1,20}\*\*)", lambda m: f"{m[1]}^"),
+        (r"(?<=[\d)}])\*\*(?=[\w({-])(?![\w.]{1,20}\*\*)", lambda _: "^"),
+        (r"(?<=\d)\{\}(?=\d)", lambda _: ""),
+        (r"\$([-+])\$(?=[\d.])", lambda m: m[1]),
+        (r"(?:π|(?<![A-Za-z\\])[Pp]i(?![A-Za-z]))(?=[A-Za-z])", lambda _: r"\pi "),
+        (r"π|(?<![A-Za-z\\])[Pp]i(?![A-Za-z])", lambda _: r"\pi"),
+    )
+)
+
+
+def without_ornament(text: str) -> str:
+    """Without Markdown's underscores, digit groupers and empty braces; powers with ^, and pi a command."""
+    for pattern, replacement in _ORNAMENTS:
+        text = pattern.sub(replacement, text)
+    return text
 
 
 _LATEX = tuple(
@@ -55,6 +83,10 @@ _LATEX = tuple(
         (r"(?<=\d)(?:\{,\}|\\[,;:! ]|~)(?=\d{3}(?!\d))", ""),
         (r"\\[,;:! ]|~", " "),
         (r"\\([%$])", r"\1"),
+        (r"\{([^{}]{1,100})\\over(?![A-Za-z])([^{}]{1,100})\}", r"\\frac{\1}{\2}"),
+        (r"(?<![\d.])(\d{1,40})\s?\\over\s?(\d{1,40})", r"\1/\2"),
+        (r"(?:\\sqrt\s?|√\s?|\bsqrt\s?)(?:\{\s?(\d+)\s?\}|\(\s?(\d+)\s?\))", r"\\sqrt{\1\2}"),
+        (r"(?:√\s?(\d+)|\\sqrt\s?(\d))", r"\\sqrt{\1\2}"),
         (r"\\frac\s?(\d)\s?(\d)", r"\\frac{\1}{\2}"),
         (r"(?<=\d)\s?\\frac", r" \\frac"),
         (r"\\frac\s?\{\s?(-?[\d.,]{1,40})\s?\}\s?\{\s?(-?[\d.,]{1,40})\s?\}", r"\1/\2"),
@@ -86,13 +118,15 @@ _STATES_ONE = re.compile(
 )
 _part = "|".join(sorted(_PARTS, key=len, reverse=True))
 _RULES = (
-    (re.compile(r"\bhalf a dozen\b"), lambda _: "6"),
-    (re.compile(r"\b(?:(\d+)|an?) dozen\b"), lambda m: str(12 * int(m[1] or 1))),
-    (re.compile(rf"\b(\d+(?:\.\d+)?) ({_scale})\b"), lambda m: _scaled(m[1], m[2])),
-    (re.compile(rf"\b(?:(\d+|one|an?)[- ])?({_part})(s)?\b"), lambda m: _fraction(m)),
+    (re.compile(r"\bhalf (?:a )?dozen\b"), lambda _: "6"),
+    (re.compile(r"\b(?:(?:(\d{1,40})|an?) )?dozen\b"), lambda m: str(12 * int(m[1] or 1))),
+    (re.compile(rf"\b(\d+(?:\.\d+)?) ({_scale}|hundred)\b"), lambda m: _scaled(m[1], m[2])),
+    (re.compile(rf"\b(?:(\d{{1,40}}|one|an?)[- ])?({_part})(s)?\b"), lambda m: _fraction(m)),
     (re.compile(r"\b(\d+|one) and (?:an? )?(\d+/\d+)"), lambda m: f"{m[1].replace('one', '1')} {m[2]}"),
     (re.compile(r"\b(\d+) point (\d(?: \d)*)\b"), lambda m: f"{m[1]}.{m[2].replace(' ', '')}"),
     (re.compile(r"\b(?:minus|negative) (?=[\d.])"), lambda _: " -"),
+    (re.compile(r"\b(?:\d|one)(?: (?:\d|one)){2,20}\b"), lambda m: m[0].replace("one", "1")),
+    (re.compile(r"\b(?:the )?square root of (\d+)\b(?!\.\d)"), lambda m: rf"\sqrt{{{m[1]}}}"),
     (re.compile(r" ?\bper ?cent\b"), lambda _: "%"),
     (re.compile(r"(?<=\d) ?% of (?=[\d(])"), lambda _: "/100*"),
     (re.compile(r"(\d/\d{1,9}) of (?=[\d(])"), lambda m: f"{m[1]}*"),
@@ -126,7 +160,7 @@ def _cardinal(match: re.Match[str]) -> str:
 
 def _scaled(number: str, scale: str) -> str:
     whole, _, places = number.partition(".")
-    zeros = len(str(_SCALES[scale])) - 1
+    zeros = len(str(_SCALES.get(scale, 100))) - 1
     return number if len(places) > zeros else str(int(whole + places.ljust(zeros, "0")))
 
 

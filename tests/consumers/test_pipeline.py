@@ -74,6 +74,23 @@ async def test_a_draft_over_the_budget_is_repaired() -> None:
     assert "budget 0.0 refused" in steps(lesson)
 
 
+async def test_an_error_message_is_no_hint_even_if_judgment_passes_it() -> None:
+    agents = ScriptedAgents(
+        drafts=["Error: 429 rate limit exceeded, please retry later"], repairs=["repaired"]
+    )
+    lesson = await a_guide(agents).teach(a_case())
+    assert lesson.hint == "repaired"
+    assert (
+        "repair",
+        "Error: 429 rate limit exceeded, please retry later",
+        "the draft is an error message, no hint",
+    ) in agents.asked
+    refusing = ScriptedAgents(
+        drafts=["Sorry, I cannot help."], repairs=["I'm sorry, I can't help with that."]
+    )
+    assert (await a_guide(refusing).teach(a_case())).outcome is Outcome.FALLBACK
+
+
 async def test_a_fallback_that_leaks_or_does_not_fit_gives_silence() -> None:
     for case in (a_case(leaks=lambda _: True), a_case(fits=lambda _: False)):
         lesson = await a_guide(ScriptedAgents()).teach(case)

@@ -58,6 +58,9 @@ def test_the_object_is_found_however_it_is_wrapped(reply: str, hint: str) -> Non
         '{"hint": }',
         '{"a": ' * 5000,
         '{"' * 20000,
+        '{"' * 3_000_000,
+        '{"a' + '\\"' * 30_000,
+        '{"hint": "' + "x" * 100_000 + '"}',
     ],
 )
 def test_a_reply_without_an_object_is_unreadable(reply: str) -> None:
@@ -102,3 +105,7 @@ def test_any_object_survives_a_fence_and_prose(value: dict[str, object], indent:
 def test_no_reply_breaks_the_parser(reply: str) -> None:
     with contextlib.suppress(UnreadableReply):
         assert isinstance(parse_object(reply), dict)
+
+
+def test_thinking_may_be_long() -> None:
+    assert parse_object("x" * 1_000_000 + '</think>{"hint": "look"}') == {"hint": "look"}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from consumers.guides.base import Case, Lesson
 from consumers.guides.fdcg.agents.base import AgentError, Agents, Attribution, Draft, Judgment
+from consumers.guides.fdcg.drafts import no_hint
 from consumers.guides.fdcg.history import History
 from schemas import Outcome
 
@@ -104,6 +105,8 @@ class Fdcg:
         """What speaks against a draft: Judgment is asked first, what needs no opinion has the last word."""
         if not hint.strip():
             return "the hint is empty"
+        if objection := no_hint(hint):
+            return objection
         if self.switches.judgment:
             judgment = await history.call("judgment", self.agents.judge(case, hint), _verdict, _passed)
             if not _passed(judgment):

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+MAX_CHARACTERS = 64_000
+"""Of a reply without its thinking. Reading holds up every other case, so what is longer is not read."""
+
 
 class UnreadableReply(ValueError):
     """A reply that does not hold what was asked for."""
@@ -17,6 +20,8 @@ def parse_object(reply: str) -> dict[str, Any]:
     Read leniently: trailing commas, line breaks and lone backslashes (LaTeX) inside strings.
     """
     text = reply.rpartition("</think>")[2]
+    if len(text) > MAX_CHARACTERS:
+        raise UnreadableReply(f"a reply of {len(text)} characters is not read")
     found = list(_objects(text))
     if not found:
         raise UnreadableReply(f"no JSON object in the reply {_excerpt(reply)}")
@@ -48,8 +53,8 @@ MOST_OBJECTS = 100
 """Places at which an object is looked for, counted from the end: bounds the work on garbage."""
 
 _OPENING = re.compile(r'\{(?=\s*")')
-_STRING_OR_BRACE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
-_STRING_OR_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
+_STRING_OR_BRACE = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}]', re.DOTALL)
+_STRING_OR_COMMA = re.compile(r'"(?:[^"\\]|\\.)*+"?|,(?=\s*[}\]])', re.DOTALL)
 _LONE_BACKSLASH = re.compile(r'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|)')
 _decoder = json.JSONDecoder(strict=False)
 
