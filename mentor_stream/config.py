@@ -4,7 +4,8 @@ Relative paths are relative to the working directory. Any setting can be overrid
 environment as MENTOR_STREAM__SECTION__KEY (nested tables: one more __ each).
 """
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, get_args
@@ -110,8 +111,20 @@ def load(path: Path, kinds: Iterable[type[Section]]) -> Config:
     if not path.is_file():
         what = "not a file" if path.exists() else "no such file"
         raise ConfigError(f"config file {path}: {what} (working directory {Path.cwd()})")
+    if strangers := _foreign_overrides(os.environ, wanted):
+        raise ConfigError("\n".join(strangers))
     settings = _read(path, wanted)
     return Config(path=path, sections={table: getattr(settings, table) for table in wanted})
+
+
+def _foreign_overrides(environment: Mapping[str, str], tables: Collection[str]) -> list[str]:
+    """Problems with overrides of no section: a misspelt one must not be ignored."""
+    return [
+        f"{name} in the environment: there is no section {table!r}; known: {', '.join(sorted(tables))}."
+        for name in environment
+        if name.startswith(ENV_PREFIX)
+        and (table := name.removeprefix(ENV_PREFIX).partition("__")[0].lower()) not in tables
+    ]
 
 
 def _read(path: Path, wanted: Mapping[str, type[Section]]) -> BaseModel:

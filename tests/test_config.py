@@ -132,3 +132,13 @@ def test_the_environment_overrides_the_file(tmp_path: Path, monkeypatch: pytest.
     assert config.run.seed == 7
     assert config.of(Lessons).guide == {"kind": "none", "retries": 2}
     assert config.of(RunConfig).name == "x"
+
+
+def test_an_override_of_no_section_is_named_and_not_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MENTOR_STREAM__RUNN__SEED", "7")
+    (problem,) = refusal(written(tmp_path, RUN), Lessons)
+    assert problem == (
+        "MENTOR_STREAM__RUNN__SEED in the environment: there is no section 'runn'; known: lessons, run."
+    )
