@@ -105,9 +105,11 @@ _ANNOUNCEMENT = re.compile(
     r"(?:\s*(?:exactly|just|simply|definitely|actually|clearly|therefore|equal to|option|choice))?)"
     r"[\s$(\\\[{*\"']*(?:boxed\s?\{)?-?\s?"
     r"|\b(?:answer|ans) ?- "
+    r"|\b(?:the|final|correct|right) answer [$(*\"']{0,3}(?=\d)"
 )
 _CONFIRMATION = re.compile(
-    r"[\s$)\\\]}*\"']*(?:\b(?:is|was|are|would be|must be|should be|as)|=) (?:the|your|our|its)?\s?"
+    r"[\s$)\\\]}*\"']*(?:, ?(?:which|that) )?"
+    r"(?:\b(?:is|was|are|would be|must be|should be|as)|=) (?:the|your|our|its)?\s?"
     rf"(?:(?:final|correct|right|exact|desired) )?(?:(?:{_CALLED}|correct)\b|right(?=\s*(?:[.,!;]|$)))"
 )
 
@@ -154,6 +156,7 @@ def _same(numeral: Numeral, values: frozenset[Fraction]) -> bool:
     return any(abs(one - other) <= error for one in numeral.values for other in values)
 
 
+_CALLS_A_LETTER = r"it is|it's|answer|(?:pick|choose|select|mark) (?:option|choice)"
 _SAYS_LITTLE = {"yes", "no", "true", "false", "none", "not", "all", "some", "one"}
 
 
@@ -169,10 +172,10 @@ def _spelled(wanted: str, said: str, asked: str) -> bool:
     whole = r"(?<![\w\\])(?<!\d\.)" + r"\s*".join(map(re.escape, tokens)) + r"(?!\w|\.\d)"
     if re.search(f"(?:{_ANNOUNCEMENT.pattern}){whole}|{whole}{_CONFIRMATION.pattern}", said):
         return True
-    if letter_alone := re.fullmatch("[a-z]", tokens[0]) if len(tokens) == 1 else None:
-        ending = r"(?=\s*(?:[.,;!)]|$|because\b|since\b))"
-        if re.search(rf"\b(?:it is|it's|answer) {whole}{ending}", said):
-            return True
+    letter_alone = len(tokens) == 1 and re.fullmatch("[a-z]", tokens[0])
+    called = rf"\b(?:{_CALLS_A_LETTER}) {whole}(?=\s*(?:[.,;!)]|$|because\b|since\b))"
+    if letter_alone and re.search(called, said):
+        return True
     if len(tokens) == 1 and (letter_alone or tokens[0] in _SAYS_LITTLE):
         whole = rf"(?<=[(\"'$*]){whole}(?=[)\"'$*])"
     return bool(re.search(whole, said)) and not re.search(whole, asked)

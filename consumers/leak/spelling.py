@@ -26,8 +26,10 @@ def plain(text: str) -> str:
 
 def plain_characters(text: str) -> str:
     """ASCII for every look-alike: full-width and foreign digits, superscripts, vulgar fractions, dashes."""
-    text = re.sub(r"(?<=\d)(?=[¼-¾⅐-⅞]|[⁰¹²³⁴-⁹]+[\u2044\u2215/])", " ", text)  # 2½ is 2 1/2, not 21/2
-    text = re.sub(r"[⁰¹²³⁴-⁹]+[\u2044\u2215/][₀-₉]+", lambda m: unicodedata.normalize("NFKC", m[0]), text)
+    text = re.sub(r"(?<=\d)(?=[¼-¾⅐-⅞]|[⁰¹²³⁴-⁹]{1,12}[\u2044\u2215/])", " ", text)  # 2½ is 2 1/2, not 21/2
+    text = re.sub(
+        r"[⁰¹²³⁴-⁹]{1,12}[\u2044\u2215/][₀-₉]{1,12}", lambda m: unicodedata.normalize("NFKC", m[0]), text
+    )
     text = re.sub(r"[⁰¹²³⁴-⁹⁻]+", lambda m: "^{" + unicodedata.normalize("NFKC", m[0]) + "}", text)
     text = "".join(map(_plain_character, unicodedata.normalize("NFKC", text)))
     return re.sub(r"[^\S\n]+", " ", text)
@@ -62,6 +64,7 @@ _ORNAMENTS = tuple(
         (r"(?<=\d)\{\}(?=\d)", lambda _: ""),
         (r"\$([-+])\$(?=[\d.])", lambda m: m[1]),
         (r"(?:π|(?<![A-Za-z\\])[Pp]i(?![A-Za-z]))(?=[A-Za-z])", lambda _: r"\pi "),
+        (r"∞|\b[Ii]nfinity\b", lambda _: r"\infty "),
         (r"π|(?<![A-Za-z\\])[Pp]i(?![A-Za-z])", lambda _: r"\pi"),
     )
 )
