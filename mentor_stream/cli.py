@@ -23,6 +23,7 @@ def _component(name: str, config: Path) -> None:
 
     loaded = load_config(config)
     check(loaded, [components()[name]])
+    typer.echo(f"{name}: run {loaded.run.name} on {loaded.run.broker}; Ctrl-C stops it", err=True)
     components()[name].run(loaded)
 
 
@@ -122,7 +123,7 @@ def schemas(
 
 
 def main() -> None:
-    """Entry point. A user's mistake is one clear line and exit code 2; anything unexpected a traceback."""
+    """Entry point. What a user can mend is a clear line and exit code 2; anything unexpected a traceback."""
     try:
         app()
     except Exception as error:
@@ -142,10 +143,11 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _is_users(error: BaseException) -> bool:
-    from mentor_stream.broker.base import BrokerUnavailable
+    from mentor_stream.broker.base import BrokerError
     from mentor_stream.config import ConfigError
+    from mentor_stream.snapshots import SnapshotError
 
-    return isinstance(error, ConfigError | BrokerUnavailable)
+    return isinstance(error, ConfigError | BrokerError | SnapshotError)
 
 
 if __name__ == "__main__":
