@@ -35,6 +35,7 @@ class Releases:
         if self._last and self._last.policy_version == version:
             uri, digest = self._last.uri, self._last.digest
         else:
+            self._remove_newer(version)
             path, digest = snapshots.write(self.directory, version, fill)
             uri = str(path.resolve())
         self._announce(
@@ -48,7 +49,6 @@ class Releases:
                 published_at=time.time(),
             )
         )
-        self._remove_newer(version)
         snapshots.prune(self.directory, self.keep)
 
     def refresh(self, consumed: Consumed) -> None:
@@ -62,7 +62,10 @@ class Releases:
         self._last = release
 
     def _remove_newer(self, version: int) -> None:
-        """Snapshots of a future that a resume took back would look newest when old ones are removed."""
+        """Remove the snapshots of a future that a resume took back.
+
+        They would look newest when old ones are removed, and may be what fills the disk.
+        """
         for path in self.directory.glob("v*"):
             if int(path.name[1:]) > version:
                 shutil.rmtree(path)
