@@ -14,7 +14,7 @@ TRAIN, TEST = 200, 50
 
 def main(directory: Path) -> None:
     """Write train.jsonl and test.jsonl."""
-    import reasoning_gym
+    import reasoning_gym  # pyright: ignore[reportMissingImports]
 
     directory.mkdir(parents=True, exist_ok=True)
     problems = list(reasoning_gym.create_dataset("gsm_symbolic", size=TRAIN + TEST, seed=7))
