@@ -20,9 +20,9 @@ class NewestVersion:
 
     async def follow(self, *, task_status: TaskStatus[None] = TASK_STATUS_IGNORED) -> None:
         """Keep up with the releases until cancelled; has started once it knows the last one there is."""
+        last = await self._stream.tail(topics.POLICIES)
         bounds = await self._stream.bounds(topics.POLICIES)
-        last = {place: max(b.first, b.next - 1) for place, b in bounds.items()}
-        known = any(b.next > b.first for b in bounds.values())
+        known = any(offset < bounds[place].next for place, offset in last.items())
         if not known:
             task_status.started()
         async with self._stream.reader(topics.POLICIES, start=last) as releases:

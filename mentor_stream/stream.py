@@ -83,6 +83,11 @@ class Stream:
         given = start if isinstance(start, Mapping) else {}
         return {place: given.get(place, b.first) for place, b in bounds.items()}
 
+    async def tail(self, topic: Topic[R], count: int = 1) -> dict[TopicPartition, int]:
+        """The offsets from which reading begins with the last `count` kept records of every partition."""
+        bounds = await self.bounds(topic)
+        return {place: max(b.first, b.next - count) for place, b in bounds.items()}
+
     async def bounds(self, topic: Topic[R]) -> Mapping[TopicPartition, Bounds]:
         """The kept range of every partition of a topic."""
         return await self.broker.bounds(self.name(topic))

@@ -83,8 +83,7 @@ class Feeder:
 
     async def _tail(self) -> list[int]:
         """Positions at the end of every partition. Raises ConfigError when they are not this dataset's."""
-        bounds = await self._stream.bounds(topics.QUERIES)
-        start = {place: max(b.first, b.next - TAIL) for place, b in bounds.items()}
+        start = await self._stream.tail(topics.QUERIES, TAIL)
         async with self._stream.reader(topics.QUERIES, start=start, follow=False) as fed:
             return [self._own(delivery.record) async for delivery in fed]
 
@@ -98,8 +97,7 @@ class Feeder:
         return query.position
 
     async def _follow_releases(self) -> None:
-        bounds = await self._stream.bounds(topics.POLICIES)
-        last = {place: max(b.first, b.next - 1) for place, b in bounds.items()}
+        last = await self._stream.tail(topics.POLICIES)
         async with self._stream.reader(topics.POLICIES, start=last) as releases:
             async for delivery in releases:
                 release = delivery.record

@@ -37,8 +37,7 @@ class NewestPolicy:
 
     async def follow(self) -> None:
         """Keep up with the releases until cancelled."""
-        bounds = await self._stream.bounds(topics.POLICIES)
-        last = {place: max(b.first, b.next - 1) for place, b in bounds.items()}
+        last = await self._stream.tail(topics.POLICIES)
         async with self._stream.reader(topics.POLICIES, start=last) as releases:
             async for delivery in releases:
                 self._newest = delivery.record

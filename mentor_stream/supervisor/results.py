@@ -116,8 +116,7 @@ def copy_model(snapshot: Path, digest: str, target: Path) -> None:
 
 async def last_release(stream: Stream) -> schemas.PolicyRelease | None:
     """The newest release of the run, if there is one."""
-    bounds = await stream.bounds(topics.POLICIES)
-    start = {place: max(b.first, b.next - 1) for place, b in bounds.items()}
+    start = await stream.tail(topics.POLICIES)
     newest = None
     async with stream.reader(topics.POLICIES, start=start, follow=False) as releases:
         async for delivery in releases:

@@ -14,6 +14,7 @@ from mentor_stream.stream import Stream
 from producers.engines.base import Sample
 from producers.judging.verdicts import Score
 from schemas import Consumed, FinishReason, PolicyRelease, Query, Sampling, Verdict, VersionRun
+from tests.streams import everything
 
 SIX = 10
 """The token of the word 6 in the tiny policies' vocabulary."""
@@ -112,12 +113,6 @@ async def eventually(condition: Callable[[], Any], seconds: float = 10) -> None:
     with anyio.fail_after(seconds):
         while not condition():
             await anyio.sleep(0.01)
-
-
-async def everything(stream: Stream, topic: topics.Topic[Any]) -> list[Any]:
-    """All records of a topic."""
-    async with stream.reader(topic, start="earliest", follow=False) as found:
-        return [delivery.record async for delivery in found]
 
 
 async def arrived(stream: Stream, topic: topics.Topic[Any], count: int, seconds: float = 10) -> list[Any]:

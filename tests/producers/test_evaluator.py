@@ -18,7 +18,8 @@ from producers.evaluator import EvaluateConfig, Evaluator, check, figures, quest
 from producers.rollout import RolloutConfig
 from producers.tokenizer import PolicyTokenizer
 from schemas import Verdict
-from tests.producers.scripted import ScriptedEngine, ScriptedJudge, a_config, arrived, everything, release
+from tests.producers.scripted import ScriptedEngine, ScriptedJudge, a_config, arrived, release
+from tests.streams import everything
 
 pytestmark = pytest.mark.anyio
 W, R, U = Verdict.WRONG, Verdict.RIGHT, Verdict.UNSCORABLE

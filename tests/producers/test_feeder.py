@@ -14,6 +14,7 @@ from mentor_stream import stream, topics
 from mentor_stream.config import load
 from mentor_stream.stream import Stream
 from producers.feeder import component
+from tests.streams import everything
 
 pytestmark = pytest.mark.anyio
 
@@ -75,11 +76,6 @@ async def until_fed(connected: Stream, at_least: int) -> None:
             await anyio.sleep(0.005)
 
 
-async def everything(connected: Stream) -> list[schemas.Query]:
-    async with connected.reader(topics.QUERIES, start="earliest", follow=False) as queries:
-        return [delivery.record async for delivery in queries]
-
-
 def a_release(version: int, *, resolved: int, accepted: int, final: bool = False) -> schemas.PolicyRelease:
     return schemas.PolicyRelease(
         policy_version=version,
@@ -104,7 +100,7 @@ async def test_a_feeder_killed_again_and_again_feeds_every_position_exactly_once
     with feeding(config) as process:
         code = await anyio.to_thread.run_sync(lambda: process.wait(120))
         assert code == 0
-    queries = await everything(connected)
+    queries = await everything(connected, topics.QUERIES)
     assert sorted(query.position for query in queries) == list(range(2000))
     assert len({(query.query_id, query.attempt) for query in queries}) == 2000
     assert len({query.query_id for query in queries}) == 1000
@@ -127,7 +123,7 @@ async def test_the_feeder_waits_for_the_trainer_and_follows_its_counters(
                         assert delivery.record.values == {"fed": 16, "outstanding": 8, "capacity": 8}
                         break
         assert await fed(connected) == 16
-    epochs = {query.position: query.attempt for query in await everything(connected)}
+    epochs = {query.position: query.attempt for query in await everything(connected, topics.QUERIES)}
     assert epochs == {position: position // 5 for position in range(16)}
 
 

@@ -23,10 +23,10 @@ from tests.producers.scripted import (
     a_config,
     arrived,
     eventually,
-    everything,
     group_ids,
     release,
 )
+from tests.streams import everything
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,8 @@ import schemas
 from mentor_stream import topics
 from mentor_stream.stream import Stream, connect
 from tests.builders import a_query
-from tests.producers.scripted import arrived, everything, group_ids, release
+from tests.producers.scripted import arrived, group_ids, release
+from tests.streams import everything
 
 pytestmark = pytest.mark.anyio
 
