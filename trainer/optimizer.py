@@ -59,11 +59,11 @@ class Optimizer:
         Adam's state, which would carry the damage on.
         """
         self.megatron.prepare_grads()
-        norm = float(self.megatron.get_grad_norm())
+        norm = float(self.megatron.clip_grad_norm(self.megatron.config.clip_grad))
         if not usable or not math.isfinite(norm):
             return norm, False
         self.schedule.step(1)
-        self.megatron.step()
+        self.megatron.step_with_ready_grads()
         return norm, True
 
     def sharded_state(self, model_state: dict[str, Any], *, loading: bool) -> dict[str, Any]:
