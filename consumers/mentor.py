@@ -22,7 +22,8 @@ from mentor_stream.component import Component
 from mentor_stream.config import Config, Section
 from mentor_stream.process import serve
 from mentor_stream.prompts import PromptConfig
-from mentor_stream.stream import Delivery, Stream, connect
+from mentor_stream.stream import Delivery, Stream, opened
+from mentor_stream.topics import TopicsConfig
 from schemas import Group, Outcome
 
 GUIDES = "consumers.guides"
@@ -141,7 +142,7 @@ async def _main(config: Config) -> None:
     budget = Budget(config.of(PromptConfig), counter(run.policy))
     async with (
         guarding(section.leak_guard) as guard,
-        connect(run.broker, run.name, "mentor") as stream,
+        opened(config, "mentor") as stream,
     ):
         await Mentor(section, stream, guide, guard, budget).run()
 
@@ -152,7 +153,7 @@ def _check(config: Config) -> Iterable[str]:
 
 component = Component(
     name="mentor",
-    sections=(MentorConfig, PromptConfig),
+    sections=(MentorConfig, PromptConfig, TopicsConfig),
     run=lambda config: serve(partial(_main, config)),
     check=_check,
 )

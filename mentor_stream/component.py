@@ -14,6 +14,7 @@ from pathlib import Path
 from mentor_stream import broker
 from mentor_stream.config import Config, ConfigError, RunConfig, Section, load
 from mentor_stream.supervisor import SupervisorConfig
+from mentor_stream.topics import TopicsConfig
 
 
 def _no_problems(_: Config) -> Iterable[str]:
@@ -43,7 +44,7 @@ def components() -> dict[str, Component]:
 def load_config(path: Path) -> Config:
     """The config with the sections of every component and of the supervisor. Raises ConfigError."""
     sections = [kind for component in components().values() for kind in component.sections]
-    return load(path, [*sections, SupervisorConfig])
+    return load(path, [*sections, SupervisorConfig, TopicsConfig])
 
 
 def check(config: Config, which: Iterable[Component] | None = None) -> None:

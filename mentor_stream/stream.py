@@ -6,21 +6,32 @@ only, and a poisoned topic stops nobody.
 
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 import schemas
 from mentor_stream import broker as brokers
 from mentor_stream import topics
-from mentor_stream.broker.base import Bounds, Broker, Message, Producer, Receipt, TopicPartition
-from mentor_stream.topics import MAX_RECORD_BYTES, Topic
+from mentor_stream.broker.base import (
+    EARLIEST,
+    Bounds,
+    Broker,
+    Consumer,
+    Message,
+    OnGap,
+    Producer,
+    Reader,
+    Receipt,
+    TopicPartition,
+)
+from mentor_stream.config import Config
+from mentor_stream.topics import LARGEST_RECORD_BYTES, Topic, TopicsConfig
 
 R = TypeVar("R", bound=schemas.Record)
 
-MAX_KEPT_VALUE = MAX_RECORD_BYTES // 2
-"""What a dead letter keeps of a value, a key and an error text, so that it is itself no oversized record."""
-MAX_KEPT_KEY, MAX_KEPT_ERROR = 2**16, 2**12
+MAX_KEPT_KEY, MAX_KEPT_ERROR = 2**14, 2**12
+"""What a dead letter keeps of a key and of an error text."""
 
 Start = Literal["earliest", "latest"] | float | Mapping[TopicPartition, int]
 """Where group-less reading begins: an end, a time in seconds since the epoch, or exact offsets."""
@@ -42,13 +53,17 @@ class Delivery(Generic[R]):
 class Stream:
     """One run's topics on one broker, written as one component."""
 
-    def __init__(self, broker: Broker, producer: Producer, run: str, component: str) -> None:
-        self.broker, self.run, self.component = broker, run, component
+    def __init__(
+        self, broker: Broker, producer: Producer, run: str, component: str, settings: TopicsConfig
+    ) -> None:
+        self.broker, self.run, self.component, self.settings = broker, run, component, settings
         self._producer = producer
+        self.records_skipped = 0
+        """Records that retention took before this component came to read them (topics.on_gap)."""
 
     async def publish(self, topic: Topic[R], record: R) -> Receipt:
         """Append a record; on return it is durable. Raises OversizedRecord, InvalidRecord, BrokerError."""
-        data = schemas.encode(record, max_bytes=MAX_RECORD_BYTES)
+        data = schemas.encode(record, max_bytes=self.settings.max_bytes(topic))
         return await self._producer.send(self.name(topic), topic.key(record).encode(), data)
 
     @asynccontextmanager
@@ -58,30 +73,39 @@ class Stream:
         """Deliveries of the wanted topics (one record type), the first topic's first, as a group member."""
         names = [self.name(topic) for topic in wanted]
         kinds = {self.name(topic): topic.record for topic in wanted}
-        async with self.broker.consumer(names, group=f"{self.run}.{group}", prefetch=prefetch) as messages:
-            yield self._deliveries(aiter(messages), kinds, messages.done)
+        async with self.broker.consumer(
+            names, group=f"{self.run}.{group}", prefetch=prefetch, on_gap=self.settings.on_gap
+        ) as messages:
+            yield self._deliveries(messages, kinds, messages.done)
 
     @asynccontextmanager
     async def reader(
-        self, *wanted: Topic[R], start: Start, follow: bool = True, prefetch: int = 64
+        self,
+        *wanted: Topic[R],
+        start: Start,
+        follow: bool = True,
+        prefetch: int = 64,
+        on_gap: OnGap | None = None,
     ) -> AsyncIterator[AsyncIterator[Delivery[R]]]:
-        """Deliveries of the wanted topics from `start`, outside any group."""
+        """Deliveries of the wanted topics from `start`, outside any group; gaps as configured or `on_gap`."""
         kinds = {self.name(topic): topic.record for topic in wanted}
         offsets: dict[TopicPartition, int] = {}
         for topic in wanted:
             offsets.update(await self.offsets(topic, start))
-        async with self.broker.reader(offsets, follow=follow, prefetch=prefetch) as messages:
-            yield self._deliveries(aiter(messages), kinds, lambda _: None)
+        async with self.broker.reader(
+            offsets, follow=follow, prefetch=prefetch, on_gap=on_gap or self.settings.on_gap
+        ) as messages:
+            yield self._deliveries(messages, kinds, lambda _: None)
 
     async def offsets(self, topic: Topic[R], start: Start) -> dict[TopicPartition, int]:
-        """The offsets that `start` means; partitions that a mapping leaves out begin at their first."""
+        """The offsets that `start` means; partitions that a mapping leaves out begin with what is kept."""
         bounds = await self.bounds(topic)
         if start == "latest":
             return {place: b.next for place, b in bounds.items()}
         if isinstance(start, float | int):
             return dict(await self.broker.offsets_at(self.name(topic), float(start)))
         given = start if isinstance(start, Mapping) else {}
-        return {place: given.get(place, b.first) for place, b in bounds.items()}
+        return {place: given.get(place, EARLIEST) for place in bounds}
 
     async def tail(self, topic: Topic[R], count: int = 1) -> dict[TopicPartition, int]:
         """The offsets from which reading begins with the last `count` kept records of every partition."""
@@ -102,13 +126,15 @@ class Stream:
 
     async def _deliveries(
         self,
-        messages: AsyncIterator[Message],
+        messages: Consumer | Reader,
         kinds: Mapping[str, type[R]],
         release: Callable[[Message], None],
     ) -> AsyncIterator[Delivery[R]]:
+        told = 0
         async for message in messages:
+            self.records_skipped, told = self.records_skipped + messages.skipped - told, messages.skipped
             try:
-                record = schemas.decode(message.value, kinds[message.topic], max_bytes=MAX_RECORD_BYTES)
+                record = schemas.decode(message.value, kinds[message.topic], max_bytes=LARGEST_RECORD_BYTES)
             except schemas.RecordError as error:
                 await self.bury(message, error)
                 release(message)
@@ -117,7 +143,8 @@ class Stream:
 
     async def bury(self, message: Message, error: schemas.RecordError) -> None:
         """Keep a record that cannot be dealt with, and why, as a dead letter."""
-        value, key = message.value[:MAX_KEPT_VALUE], message.key[:MAX_KEPT_KEY]
+        room = self.settings.max_bytes(topics.DEAD_LETTERS) // 2  # the letter itself must fit
+        value, key = message.value[:room], message.key[:MAX_KEPT_KEY]
         letter = schemas.DeadLetter(
             source=self.component,
             topic=message.topic,
@@ -133,9 +160,21 @@ class Stream:
 
 
 @asynccontextmanager
-async def connect(url: str, run: str, component: str) -> AsyncIterator[Stream]:
-    """The stream of `run` on the broker behind `url`; creates the topics that are missing."""
+async def connect(
+    url: str, run: str, component: str, settings: TopicsConfig | None = None
+) -> AsyncIterator[Stream]:
+    """The stream of `run` on the broker behind `url`; missing topics are created, or waited for."""
+    settings = settings or TopicsConfig()
+    specs = settings.specs(run)
     async with brokers.connect(url) as broker:
-        await broker.create_topics([topic.spec(run) for topic in topics.ALL])
+        if settings.create:
+            await broker.create_topics(specs)
+        else:
+            await brokers.wait_for_topics(broker, [spec.name for spec in specs])
         async with broker.producer() as producer:
-            yield Stream(broker, producer, run, component)
+            yield Stream(broker, producer, run, component, settings)
+
+
+def opened(config: Config, component: str) -> AbstractAsyncContextManager[Stream]:
+    """The stream that the config describes, as one of the run's components."""
+    return connect(config.run.broker, config.run.name, component, config.of(TopicsConfig))

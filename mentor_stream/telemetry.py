@@ -19,6 +19,6 @@ async def report(stream: Stream, values: Mapping[str, float], *, policy_version:
         instance=INSTANCE,
         time=time.time(),
         policy_version=policy_version,
-        values=dict(values),
+        values=dict(values) | ({"records_skipped": stream.records_skipped} if stream.records_skipped else {}),
     )
     await stream.publish(topics.METRICS, metric)

@@ -1,15 +1,25 @@
-"""The topics of a run: which record each carries and under which key."""
+"""The topics of a run: which record each carries, under which key, and how it is kept."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Annotated, ClassVar, Generic, Literal, TypeVar
+
+from pydantic import Field, model_validator
 
 import schemas
-from mentor_stream.broker.base import TopicSpec
+from mentor_stream.broker.base import OnGap, TopicSpec
+from mentor_stream.config import Section
 
 R = TypeVar("R", bound=schemas.Record)
 
-MAX_RECORD_BYTES = 32 * 2**20
+LARGEST_RECORD_BYTES = 60 * 2**20
+"""No topic takes more: Kafka brokers refuse requests of 100 MB, and a record travels in one."""
+
+Partitions = Annotated[int, Field(ge=1, le=10_000)]
+Replication = Annotated[int, Field(ge=1, le=100)]
+RetentionHours = Annotated[float, Field(gt=0)] | Literal["forever"]
+RetentionBytes = Annotated[int, Field(ge=2**20)] | Literal["unlimited"]
+RecordBytes = Annotated[int, Field(ge=2**16, le=LARGEST_RECORD_BYTES)]
 
 
 @dataclass(frozen=True)
@@ -19,17 +29,95 @@ class Topic(Generic[R]):
     name: str
     record: type[R]
     key: Callable[[R], str]
-    partitions: int = 4
-    retention_seconds: float | None = None
+    ordered: bool = False
+    """Its readers rely on one order of all records: it has one partition."""
+    kept: bool = False
+    """A component that starts reads its newest record: it is kept for ever."""
 
-    def spec(self, run: str) -> TopicSpec:
-        """How the topic is created for `run`."""
+    @property
+    def table(self) -> str:
+        """Its table in the config, below [topics]."""
+        return self.name.replace("-", "_")
+
+
+class TopicSettings(Section):
+    """One topic, where it differs from [topics]."""
+
+    partitions: Partitions | None = None
+    replication: Replication | None = None
+    retention_hours: RetentionHours | None = None
+    retention_bytes: RetentionBytes | None = None
+    max_record_bytes: RecordBytes | None = None
+
+
+_AS_THE_OTHERS = TopicSettings()
+
+
+class TopicsConfig(Section):
+    """How the run's topics are made and read; `[topics.groups]` and so on set one topic apart."""
+
+    table: ClassVar[str] = "topics"
+
+    create: bool = True
+    """Whether components create what is missing. If not, they wait for `mentor-stream topics create`."""
+    on_gap: OnGap = "fail"
+    """What a component does whose next records retention has taken: `fail` stops it, `earliest` goes on with
+    the first one kept and counts what is missing (metric `records_skipped`)."""
+    partitions: Partitions = 4
+    """No more members of a group than this work at once; topics that need one order have one."""
+    replication: Replication = 1
+    """Copies of each topic on a Kafka cluster; 3 survives the loss of a node without a pause."""
+    retention_hours: RetentionHours = "forever"
+    retention_bytes: RetentionBytes = "unlimited"
+    """Per partition."""
+    max_record_bytes: RecordBytes = 32 * 2**20
+
+    queries: TopicSettings = _AS_THE_OTHERS
+    guided: TopicSettings = _AS_THE_OTHERS
+    groups: TopicSettings = _AS_THE_OTHERS
+    collapsed: TopicSettings = _AS_THE_OTHERS
+    diagnoses: TopicSettings = _AS_THE_OTHERS
+    policies: TopicSettings = _AS_THE_OTHERS
+    metrics: TopicSettings = _AS_THE_OTHERS
+    dead_letters: TopicSettings = _AS_THE_OTHERS
+
+    @model_validator(mode="after")
+    def _fits_the_topics(self) -> "TopicsConfig":
+        for topic in ALL:
+            own = self._own(topic)
+            if topic.ordered and own.partitions not in (None, 1):
+                raise ValueError(f"{topic.table}.partitions is {own.partitions}: its readers need one; use 1")
+            forgets = {own.retention_hours, own.retention_bytes} - {None, "forever", "unlimited"}
+            if topic.kept and forgets:
+                raise ValueError(
+                    f"{topic.table} has a retention: a component that starts needs its newest; take it out"
+                )
+        return self
+
+    def spec(self, topic: Topic[R], run: str) -> TopicSpec:
+        """How the topic is made for `run`."""
+        own = self._own(topic)
+        hours = own.retention_hours or self.retention_hours
+        size = own.retention_bytes or self.retention_bytes
         return TopicSpec(
-            name=f"{run}.{self.name}",
-            partitions=self.partitions,
-            retention_seconds=self.retention_seconds,
-            max_message_bytes=MAX_RECORD_BYTES,
+            name=f"{run}.{topic.name}",
+            partitions=1 if topic.ordered else own.partitions or self.partitions,
+            retention_seconds=None if topic.kept or hours == "forever" else hours * 3600,
+            retention_bytes=None if topic.kept or size == "unlimited" else size,
+            max_message_bytes=self.max_bytes(topic),
+            replication=own.replication or self.replication,
         )
+
+    def specs(self, run: str) -> list[TopicSpec]:
+        """All topics of `run`."""
+        return [self.spec(topic, run) for topic in ALL]
+
+    def max_bytes(self, topic: Topic[R]) -> int:
+        """The largest record of the topic."""
+        return self._own(topic).max_record_bytes or self.max_record_bytes
+
+    def _own(self, topic: Topic[R]) -> TopicSettings:
+        return getattr(self, topic.table, _AS_THE_OTHERS)
 
 
 QUERIES = Topic("queries", schemas.Query, lambda r: r.query_id)
@@ -37,9 +125,9 @@ GUIDED = Topic("guided", schemas.Query, lambda r: r.query_id)
 GROUPS = Topic("groups", schemas.Group, lambda r: r.group_id)
 COLLAPSED = Topic("collapsed", schemas.Group, lambda r: r.group_id)
 DIAGNOSES = Topic("diagnoses", schemas.Diagnosis, lambda r: r.group_id)
-POLICIES = Topic("policies", schemas.PolicyRelease, lambda r: str(r.policy_version), partitions=1)
-METRICS = Topic("metrics", schemas.Metric, lambda r: r.component, partitions=1)
-DEAD_LETTERS = Topic("dead-letters", schemas.DeadLetter, lambda r: r.source, partitions=1)
+POLICIES = Topic("policies", schemas.PolicyRelease, lambda r: str(r.policy_version), ordered=True, kept=True)
+METRICS = Topic("metrics", schemas.Metric, lambda r: r.component, ordered=True)
+DEAD_LETTERS = Topic("dead-letters", schemas.DeadLetter, lambda r: r.source, ordered=True)
 
 ALL: tuple[Topic, ...] = (  # type: ignore[type-arg]
     QUERIES, GUIDED, GROUPS, COLLAPSED, DIAGNOSES, POLICIES, METRICS, DEAD_LETTERS,

@@ -20,7 +20,8 @@ from mentor_stream.config import Config, ConfigError, Section
 from mentor_stream.process import serve
 from mentor_stream.prompts import PromptConfig
 from mentor_stream.snapshots import SnapshotError
-from mentor_stream.stream import Start, Stream, connect
+from mentor_stream.stream import Start, Stream, opened
+from mentor_stream.topics import TopicsConfig
 from producers import releases, rollout
 from producers.datasets import reading
 from producers.datasets.base import DataConfig, Dataset
@@ -100,7 +101,9 @@ class Evaluator:
 
     async def _evaluated_before(self) -> set[int]:
         """Versions that have their figure, also from earlier lives of this process."""
-        async with self._stream.reader(topics.METRICS, start="earliest", follow=False) as metrics:
+        async with self._stream.reader(
+            topics.METRICS, start="earliest", follow=False, on_gap="earliest"
+        ) as metrics:
             found = [d.record async for d in metrics if d.record.component == self._stream.component]
         return {metric.policy_version for metric in found if metric.policy_version is not None}
 
@@ -197,7 +200,7 @@ async def _main(config: Config) -> None:
     engine: Engine = plugins.build(rollout.ENGINES, config.of(RolloutConfig).engine, "rollout.engine")
     async with (
         judge.running(config.of(RewardConfig)) as verifier,
-        connect(run.broker, run.name, "evaluator") as stream,
+        opened(config, "evaluator") as stream,
         engine.running(),
     ):
         await Evaluator(config, stream, engine, verifier, tokenizer, asked).work()
@@ -221,7 +224,7 @@ def check(config: Config) -> Iterable[str]:
 
 component = Component(
     name="evaluator",
-    sections=(EvaluateConfig, DataConfig, PromptConfig, RolloutConfig, RewardConfig),
+    sections=(EvaluateConfig, DataConfig, PromptConfig, RolloutConfig, RewardConfig, TopicsConfig),
     run=run,
     check=check,
 )

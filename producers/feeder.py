@@ -18,6 +18,7 @@ from mentor_stream.config import Config, ConfigError, RunConfig, Section
 from mentor_stream.process import serve
 from mentor_stream.stream import Stream
 from mentor_stream.telemetry import report
+from mentor_stream.topics import TopicsConfig
 from producers.admission import Admission
 from producers.datasets.base import DataConfig, Dataset
 from producers.datasets.order import row_at
@@ -84,7 +85,7 @@ class Feeder:
     async def _tail(self) -> list[int]:
         """Positions at the end of every partition. Raises ConfigError when they are not this dataset's."""
         start = await self._stream.tail(topics.QUERIES, TAIL)
-        async with self._stream.reader(topics.QUERIES, start=start, follow=False) as fed:
+        async with self._stream.reader(topics.QUERIES, start=start, follow=False, on_gap="earliest") as fed:
             return [self._own(delivery.record) async for delivery in fed]
 
     def _own(self, query: schemas.Query) -> int:
@@ -127,7 +128,7 @@ async def main(config: Config) -> None:
     """The process."""
     run, data = config.run, config.of(DataConfig)
     dataset = await anyio.to_thread.run_sync(read, data.train, data, "data.train")
-    async with stream.connect(run.broker, run.name, "feeder") as connected:
+    async with stream.opened(config, "feeder") as connected:
         await Feeder(connected, dataset, run, data.epochs).run()
 
 
@@ -173,7 +174,7 @@ async def _problems(dataset: Dataset, verifier: Judge, limit: int) -> AsyncItera
 
 component = Component(
     name="feeder",
-    sections=(DataConfig, FeederConfig, RewardConfig),
+    sections=(DataConfig, FeederConfig, RewardConfig, TopicsConfig),
     run=lambda config: serve(partial(main, config)),
     check=check,
 )

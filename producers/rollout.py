@@ -19,7 +19,8 @@ from mentor_stream.component import Component
 from mentor_stream.config import Config, ConfigError, Section
 from mentor_stream.process import serve
 from mentor_stream.prompts import PromptConfig
-from mentor_stream.stream import Delivery, Stream, connect
+from mentor_stream.stream import Delivery, Stream, opened
+from mentor_stream.topics import TopicsConfig
 from producers import groups
 from producers.batches import Batches, batched
 from producers.collapse import collapsed
@@ -188,7 +189,7 @@ async def _main(config: Config) -> None:
     engine: Engine = plugins.build(ENGINES, config.of(RolloutConfig).engine, "rollout.engine")
     async with (
         judge.running(config.of(RewardConfig)) as verifier,
-        connect(run.broker, run.name, "rollout") as stream,
+        opened(config, "rollout") as stream,
         engine.running(),
     ):
         await RolloutWorker(config, stream, engine, verifier, tokenizer).work()
@@ -213,7 +214,7 @@ def check(config: Config) -> Iterable[str]:
 
 component = Component(
     name="rollout",
-    sections=(RolloutConfig, PromptConfig, RewardConfig),
+    sections=(RolloutConfig, PromptConfig, RewardConfig, TopicsConfig),
     run=lambda config: serve(partial(_main, config)),
     check=check,
 )

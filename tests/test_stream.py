@@ -11,6 +11,7 @@ from mentor_stream import broker as brokers
 from mentor_stream import stream, topics
 from mentor_stream.broker import TopicPartition, UnknownTopic
 from mentor_stream.stream import Delivery, Stream
+from mentor_stream.topics import TopicsConfig
 from tests.builders import a_group, a_guided_query, a_query
 
 pytestmark = pytest.mark.anyio
@@ -131,13 +132,14 @@ async def test_a_reader_buries_poison_as_well(run, url):
     assert (await letters(run, 1))[0].value == b"poison"
 
 
-async def test_a_poison_record_as_large_as_can_be_is_cut_to_fit(run, url, monkeypatch):
-    monkeypatch.setattr(stream, "MAX_KEPT_VALUE", 5_000)
-    await inject(url, "run.groups", bytes(10_000))
-    async with run.reader(topics.GROUPS, start="earliest") as groups:
-        (letter,) = await letters_while_reading(run, groups)
+async def test_a_poison_record_as_large_as_can_be_is_cut_to_fit(url):
+    settings = TopicsConfig(max_record_bytes=2**16)
+    async with stream.connect(url, "run", "rollout", settings) as run:
+        await inject(url, "run.groups", bytes(2**16))
+        async with run.reader(topics.GROUPS, start="earliest") as groups:
+            (letter,) = await letters_while_reading(run, groups)
     assert not letter.whole
-    assert letter.value == bytes(5_000)
+    assert letter.value == bytes(2**15)
 
 
 async def test_reading_starts_where_it_is_told(run):
@@ -156,7 +158,7 @@ async def test_reading_starts_where_it_is_told(run):
 
 
 async def test_a_record_above_the_limit_is_refused_before_it_is_sent(run):
-    vast = a_query(question="?" * topics.MAX_RECORD_BYTES)
+    vast = a_query(question="?" * topics.LARGEST_RECORD_BYTES)
     with pytest.raises(schemas.OversizedRecord):
         await run.publish(topics.QUERIES, vast)
     assert await run.lag(topics.QUERIES, "rollout") == 0

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from mentor_stream.component import Component
 from mentor_stream.config import Config
+from mentor_stream.topics import TopicsConfig
 from trainer import architecture
 from trainer.architecture import Architecture, UnsupportedModel
 from trainer.config import TrainerConfig
@@ -72,4 +73,4 @@ def run(config: Config) -> None:
     loop.run(config)
 
 
-component = Component(name="trainer", sections=(TrainerConfig,), run=run, check=check)
+component = Component(name="trainer", sections=(TrainerConfig, TopicsConfig), run=run, check=check)

@@ -16,7 +16,7 @@ import schemas
 from mentor_stream import stream as streams
 from mentor_stream import telemetry, topics
 from mentor_stream.broker import Message, Receipt, TopicPartition
-from mentor_stream.config import ConfigError, RunConfig
+from mentor_stream.config import Config, ConfigError
 from mentor_stream.stream import Delivery, Stream
 from mentor_stream.topics import Topic
 from schemas import Group, RecordError
@@ -129,11 +129,11 @@ def place_of(message: Message) -> Receipt:
 
 
 @contextmanager
-def connect(run: RunConfig) -> Iterator[Intake]:
+def connect(config: Config) -> Iterator[Intake]:
     """The run's stream, as the trainer."""
     with (
         start_blocking_portal(backend="trio") as portal,
-        portal.wrap_async_context_manager(streams.connect(run.broker, run.name, "trainer")) as stream,
+        portal.wrap_async_context_manager(streams.opened(config, "trainer")) as stream,
     ):
         intake = Intake(portal, stream)
         try:

@@ -41,7 +41,7 @@ def run(config: Config) -> None:
     ranks.start(tensor_parallel=settings.tensor_parallel, seed=config.run.seed)
     learner = Learner(settings, config.run.policy, architecture.read(config.run.policy))
     if ranks.is_lead():
-        with intake.connect(config.run) as stream:
+        with intake.connect(config) as stream:
             Lead(config, learner, stream).run()
         ranks.command(Order.LEAVE)
     else:

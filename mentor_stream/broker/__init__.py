@@ -8,21 +8,25 @@ from contextlib import AbstractAsyncContextManager
 from types import ModuleType
 
 from mentor_stream.broker.base import (
+    EARLIEST,
     Bounds,
     Broker,
     BrokerError,
     BrokerUnavailable,
     Consumer,
-    FencedError,
     Message,
     MessageTooLarge,
+    OffsetGap,
+    OnGap,
     Producer,
     Reader,
     Receipt,
     TopicPartition,
     TopicSpec,
+    TopicState,
     UnknownTopic,
 )
+from mentor_stream.broker.waiting import wait_for_topics
 
 
 def connect(url: str) -> AbstractAsyncContextManager[Broker]:
@@ -57,20 +61,24 @@ def _engine(url: str) -> ModuleType:
 
 
 __all__ = [
+    "EARLIEST",
     "Bounds",
     "Broker",
     "BrokerError",
     "BrokerUnavailable",
     "Consumer",
-    "FencedError",
     "Message",
     "MessageTooLarge",
+    "OffsetGap",
+    "OnGap",
     "Producer",
     "Reader",
     "Receipt",
     "TopicPartition",
     "TopicSpec",
+    "TopicState",
     "UnknownTopic",
     "check",
     "connect",
+    "wait_for_topics",
 ]

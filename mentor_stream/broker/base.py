@@ -1,13 +1,21 @@
 """The broker's contract: what every engine promises and the rest of the system relies on.
 
-A topic is a fixed set of partitions, each an append-only sequence of messages. Messages of one key
-go to one partition and keep their order. Everything here is in bytes; records are stream.py's.
+A topic is a set of partitions, each an append-only sequence of messages. Messages of one key go to one
+partition and keep their order. Partitions may be added, which sends keys elsewhere from then on; they never
+go away. Everything here is in bytes; records are stream.py's.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
+
+EARLIEST = -1
+"""As a reader's start: the first message kept, whichever that is when reading begins."""
+
+OnGap = Literal["fail", "earliest"]
+"""What happens when the message due next is kept no longer, or never was there: stop with OffsetGap, or go
+on with the first one kept and count what is missing."""
 
 
 class BrokerError(Exception):
@@ -26,8 +34,11 @@ class MessageTooLarge(BrokerError):
     """The message exceeds the topic's max_message_bytes."""
 
 
-class FencedError(BrokerError):
-    """This consumer was taken for dead and its partitions belong to another member now."""
+class OffsetGap(BrokerError):
+    """The messages due next are gone: retention took them, or the position is of another topic of this name.
+
+    Raised where messages are taken, never on the way; `on_gap` says whether it is raised at all.
+    """
 
 
 class TopicPartition(NamedTuple):
@@ -52,6 +63,10 @@ class Bounds(NamedTuple):
     next: int
 
 
+BUFFER_BYTES = 16 * 2**20
+"""About how many bytes of a topic a consumer or reader fetches ahead, whatever its prefetch says."""
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message as it was read. `timestamp` is its append time, seconds since the epoch."""
@@ -72,7 +87,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class TopicSpec:
-    """How a topic is to be created. None keeps everything."""
+    """How a topic is to be created, or is. None keeps everything."""
 
     name: str
     partitions: int = 1
@@ -80,7 +95,20 @@ class TopicSpec:
     retention_bytes: int | None = None
     """Per partition."""
     max_message_bytes: int = 32 * 2**20
+    """The largest value of a message; key and headers come on top."""
     replication: int = 1
+    """Copies of each partition. A message is acknowledged when all but one have it (of two: the first)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicState:
+    """A topic as it is."""
+
+    spec: TopicSpec
+    size_bytes: int
+    """What its messages take on disk, once."""
+    under_replicated: int = 0
+    """Partitions of which a copy is missing or behind."""
 
 
 class Producer(Protocol):
@@ -106,8 +134,15 @@ class Consumer(Protocol):
         """Messages of this member's partitions, those of earlier topics first, never ending.
 
         Reading pauses by itself while `prefetch` messages are handed out or waiting, and the
-        membership stays alive meanwhile, however long a message takes.
+        membership stays alive meanwhile, however long a message takes. Partitions added to a topic come
+        in by themselves, from their first message. Raises OffsetGap when `on_gap` is "fail" and
+        the message after the group's last commit is gone; a group that is new to a partition has no gap.
         """
+        ...
+
+    @property
+    def skipped(self) -> int:
+        """Messages that were gone when their turn came, so far (`on_gap` is "earliest")."""
         ...
 
     def done(self, message: Message) -> None:
@@ -124,7 +159,15 @@ class Reader(Protocol):
     """Reads by position, outside any group: disturbs nobody, commits nothing."""
 
     def __aiter__(self) -> AsyncIterator[Message]:
-        """Messages in partition order, interleaved over partitions as they arrive."""
+        """Messages in partition order, interleaved over partitions as they arrive.
+
+        Raises OffsetGap when `on_gap` is "fail" and the next message of a partition is gone.
+        """
+        ...
+
+    @property
+    def skipped(self) -> int:
+        """Messages that were gone when their turn came, so far (`on_gap` is "earliest")."""
         ...
 
 
@@ -136,11 +179,12 @@ class Broker(Protocol):
         ...
 
     def consumer(
-        self, topics: Sequence[str], *, group: str, prefetch: int = 64
+        self, topics: Sequence[str], *, group: str, prefetch: int = 64, on_gap: OnGap = "fail"
     ) -> AbstractAsyncContextManager[Consumer]:
         """Join `group` for `topics`, listed in order of preference. New groups start at the earliest message.
 
-        At most `prefetch` messages per topic are fetched ahead or handed out and not yet done.
+        At most `prefetch` messages per topic are fetched ahead or handed out and not yet done, and about
+        BUFFER_BYTES of them fetched ahead. Raises UnknownTopic; see wait_for_topics.
         """
         ...
 
@@ -150,12 +194,30 @@ class Broker(Protocol):
         *,
         follow: bool = True,
         prefetch: int = 64,
+        on_gap: OnGap = "fail",
     ) -> AbstractAsyncContextManager[Reader]:
-        """Read each partition from the given offset, for ever (`follow`) or up to its present end."""
+        """Read each partition from the given offset (or EARLIEST), for ever or up to its present end.
+
+        Following takes in partitions that are added to the topics meanwhile, from their first message.
+        An offset beyond the partition's end is a gap as well. Raises UnknownTopic for a topic or a
+        partition that is not there.
+        """
         ...
 
     async def create_topics(self, specs: Sequence[TopicSpec]) -> None:
         """Create those that do not exist yet; existing ones stay as they are."""
+        ...
+
+    async def alter_topic(self, spec: TopicSpec) -> None:
+        """Give an existing topic these partitions, retention and size; producers and consumers notice.
+
+        Raises UnknownTopic, and BrokerError for fewer partitions than it has, which would lose messages.
+        The number of copies stays as it is.
+        """
+        ...
+
+    async def describe(self, topic: str) -> TopicState:
+        """The topic as it is, whoever created it. Raises UnknownTopic."""
         ...
 
     async def topics(self) -> Mapping[str, int]:

@@ -11,7 +11,7 @@ import anyio
 from mentor_stream import topics
 from mentor_stream.broker.base import BrokerError, TopicPartition
 from mentor_stream.config import Config
-from mentor_stream.stream import Stream, connect
+from mentor_stream.stream import Stream, opened
 from mentor_stream.supervisor.child import Child
 from mentor_stream.supervisor.dashboard import Dashboard, begin, observe
 from mentor_stream.supervisor.drain import Queues, read_queues
@@ -61,7 +61,7 @@ async def follow(config: Config, board: Board) -> None:
     while True:
         try:
             async with (
-                connect(config.run.broker, config.run.name, "supervisor") as stream,
+                opened(config, "supervisor") as stream,
                 anyio.create_task_group() as tasks,
             ):
                 away = ""
@@ -76,7 +76,8 @@ async def follow(config: Config, board: Board) -> None:
 
 
 async def _follow_metrics(stream: Stream, board: Board) -> None:
-    async with stream.reader(topics.METRICS, start=board.next_metric, prefetch=1024) as metrics:
+    start, prefetch = board.next_metric, 1024
+    async with stream.reader(topics.METRICS, start=start, prefetch=prefetch, on_gap="earliest") as metrics:
         async for delivery in metrics:
             board.dashboard = observe(board.dashboard, delivery.record)
             board.next_metric[delivery.message.place] = delivery.message.offset + 1

@@ -89,6 +89,8 @@ def _write(file: TextIO, metric: schemas.Metric) -> None:
 
 
 async def _all(stream: Stream) -> AsyncIterator[Delivery[schemas.Metric]]:
-    async with stream.reader(topics.METRICS, start="earliest", follow=False, prefetch=1024) as metrics:
+    async with stream.reader(
+        topics.METRICS, start="earliest", follow=False, prefetch=1024, on_gap="earliest"
+    ) as metrics:
         async for delivery in metrics:
             yield delivery

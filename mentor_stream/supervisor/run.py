@@ -11,7 +11,7 @@ import anyio
 import schemas
 from mentor_stream.config import Config
 from mentor_stream.process import PARENT_PIPE
-from mentor_stream.stream import connect
+from mentor_stream.stream import opened
 from mentor_stream.supervisor.board import Board
 from mentor_stream.supervisor.child import Child, GaveUp, State
 from mentor_stream.supervisor.config import SupervisorConfig
@@ -89,7 +89,7 @@ class Run:
 
     async def _is_over(self, _code: int = 0) -> bool:
         """Whether the final release is out: after it no exit code of trainer or rollout matters any more."""
-        async with connect(self.config.run.broker, self.config.run.name, "supervisor") as stream:
+        async with opened(self.config, "supervisor") as stream:
             self.release = await last_release(stream)
         return self.release is not None and self.release.final
 

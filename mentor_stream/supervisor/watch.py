@@ -7,7 +7,7 @@ import anyio
 from rich.console import Console
 
 from mentor_stream.config import Config
-from mentor_stream.stream import connect
+from mentor_stream.stream import opened
 from mentor_stream.supervisor import board as boards
 from mentor_stream.supervisor import lock, messages, results, view
 from mentor_stream.supervisor.config import SupervisorConfig
@@ -59,14 +59,14 @@ async def _up(config: Config, command_line: CommandLine, held: int, console: Con
 
 
 async def _finished_before(config: Config) -> Summary | None:
-    async with connect(config.run.broker, config.run.name, "supervisor") as stream:
+    async with opened(config, "supervisor") as stream:
         release = await results.last_release(stream)
     return results.read(config) if release is not None and release.final else None
 
 
 async def _results(run: Run) -> Summary:
     assert run.release is not None
-    async with connect(run.config.run.broker, run.config.run.name, "supervisor") as stream:
+    async with opened(run.config, "supervisor") as stream:
         return await results.write(stream, run.config, run.release)
 
 

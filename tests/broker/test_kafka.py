@@ -1,10 +1,5 @@
 """What only the Kafka engine has: its URLs, its byte budget, and brokers that come and go."""
 
-import os
-import signal
-import subprocess
-import time
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +14,7 @@ from mentor_stream.broker import BrokerError, BrokerUnavailable, TopicPartition,
 from mentor_stream.broker.kafka.admin import topic_config
 from mentor_stream.broker.kafka.budget import ByteBudget
 from mentor_stream.broker.kafka.settings import parse
-from tests.cluster import KAFKA_START
+from tests.cluster import Cluster, needs_nodes
 
 pytestmark = pytest.mark.anyio
 NOBODY_LISTENS = "127.0.0.1:1"
@@ -152,13 +147,12 @@ def _delete_before(servers: str, topic: str, offset: int) -> None:
     admin.close()
 
 
+@needs_nodes
 @pytest.mark.slow
 async def test_a_broker_killed_and_started_again_has_what_it_acknowledged_and_everyone_goes_on(
     tmp_path: Path, name: str
 ):
-    if not KAFKA_START.exists():
-        pytest.skip("no Kafka here to kill")
-    node = _Node(19_201, tmp_path)
+    node = Cluster(tmp_path)
     await to_thread.run_sync(node.start)
     received: list[int] = []
     try:
@@ -184,52 +178,30 @@ async def test_a_broker_killed_and_started_again_has_what_it_acknowledged_and_ev
                         tasks.start_soon(send)
                         while len(received) < 50:
                             await anyio.sleep(0.01)
-                        node.kill()
+                        node.kill(1)
                         with pytest.raises(BrokerUnavailable, match=r"run\.broker"):
                             await broker.bounds(name)
                         await to_thread.run_sync(node.start)
             assert await broker.lag(name, name) == 0
     finally:
-        node.kill()
+        node.close()
     assert sorted(set(received)) == list(range(201))
 
 
+@needs_nodes
 @pytest.mark.slow
 async def test_a_message_that_no_broker_acknowledges_is_given_up_after_the_send_timeout(
     tmp_path: Path, name: str
 ):
-    if not KAFKA_START.exists():
-        pytest.skip("no Kafka here to kill")
-    node = _Node(19_203, tmp_path)
+    node = Cluster(tmp_path)
     await to_thread.run_sync(node.start)
     try:
         async with brokers.connect(f"{node.url}?send_timeout=1") as broker, broker.producer() as producer:
             await broker.create_topics([TopicSpec(name)])
             await producer.send(name, b"key", b"value")
-            node.kill()
+            node.kill(1)
             for _ in range(2):
                 with anyio.fail_after(10), pytest.raises(BrokerUnavailable, match=r"run\.broker"):
                     await producer.send(name, b"key", b"value")
     finally:
-        node.kill()
-
-
-class _Node:
-    """A Kafka of one node that a test may kill."""
-
-    def __init__(self, port: int, directory: Path) -> None:
-        self._port, self._directory = port, directory
-        self.url = f"kafka://127.0.0.1:{port}"
-        self._process = 0
-
-    def start(self) -> None:
-        """Returns when it answers; a node killed before comes back with its data."""
-        command = [KAFKA_START, str(self._port), self._directory]
-        self._process = int(subprocess.run(command, check=True, stdout=subprocess.PIPE, timeout=90).stdout)
-
-    def kill(self) -> None:
-        """As a crash would; returns when it is gone."""
-        with suppress(ProcessLookupError):
-            while self._process:
-                os.kill(self._process, signal.SIGKILL)
-                time.sleep(0.01)
+        node.close()

@@ -20,6 +20,7 @@ from mentor_stream.process import serve
 from mentor_stream.stream import connect
 from mentor_stream.supervisor import SupervisorConfig
 from mentor_stream.telemetry import report
+from mentor_stream.topics import TopicsConfig
 from tests.builders import a_group, a_guided_query, a_query
 
 QUESTIONS = 4
@@ -125,7 +126,7 @@ def _write_model(directory: Path) -> None:
 
 def read_config(path: Path) -> Config:
     """The config of a run of stand-ins: it has no other sections."""
-    return load(path, [SupervisorConfig])
+    return load(path, [SupervisorConfig, TopicsConfig])
 
 
 if __name__ == "__main__":

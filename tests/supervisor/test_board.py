@@ -10,9 +10,10 @@ import pytest
 from mentor_stream import topics
 from mentor_stream.broker.base import BrokerUnavailable
 from mentor_stream.config import Config, RunConfig
-from mentor_stream.stream import Stream, connect
+from mentor_stream.stream import Stream, connect, opened
 from mentor_stream.supervisor import board as boards
 from mentor_stream.telemetry import report
+from mentor_stream.topics import TopicsConfig
 from tests.builders import a_query
 from tests.supervisor.conftest import until
 
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.anyio
 def a_config(directory: Path) -> Config:
     broker = f"sqlite:///{directory}/stream.db"
     run = RunConfig(name="small", directory=directory, broker=broker, policy=directory)
-    return Config(path=directory / "config.toml", sections={"run": run})
+    return Config(path=directory / "config.toml", sections={"run": run, "topics": TopicsConfig()})
 
 
 async def test_the_board_shows_a_runs_past_and_what_waits_in_its_queues(tmp_path: Path) -> None:
@@ -46,15 +47,15 @@ async def test_a_broker_that_is_away_is_noted_once_and_waited_for(
     attempts = 0
 
     @asynccontextmanager
-    async def flaky(url: str, run: str, component: str) -> AsyncIterator[Stream]:
+    async def flaky(config: Config, component: str) -> AsyncIterator[Stream]:
         nonlocal attempts
         attempts += 1
         if attempts < 4:
             raise BrokerUnavailable("no answer")
-        async with connect(url, run, component) as stream:
+        async with opened(config, component) as stream:
             yield stream
 
-    monkeypatch.setattr(boards, "connect", flaky)
+    monkeypatch.setattr(boards, "opened", flaky)
     monkeypatch.setattr(boards, "RECONNECT_SECONDS", 0.01)
     board = boards.new_board(a_config(tmp_path))
     async with anyio.create_task_group() as tasks:

@@ -5,6 +5,7 @@ import pytest
 
 from mentor_stream.component import components
 from mentor_stream.config import Config, ConfigError, RunConfig, load, parse_section
+from mentor_stream.topics import TopicsConfig
 from trainer.component import check
 from trainer.config import TrainerConfig
 
@@ -24,7 +25,7 @@ def config(tmp_path: Path, policy: Path, trainer: str = "", run: str = "") -> Co
 
 
 def test_it_is_installed_under_its_name() -> None:
-    assert components()["trainer"].sections == (TrainerConfig,)
+    assert components()["trainer"].sections == (TrainerConfig, TopicsConfig)
 
 
 def test_a_good_config_has_no_problems(tmp_path: Path, policy_of: Callable[..., Path]) -> None:

@@ -11,10 +11,12 @@ from mentor_stream.broker.base import (
     Broker,
     BrokerError,
     Consumer,
+    OnGap,
     Producer,
     Reader,
     TopicPartition,
     TopicSpec,
+    TopicState,
 )
 from mentor_stream.broker.kafka.admin import Admin
 from mentor_stream.broker.kafka.client import opened
@@ -37,7 +39,7 @@ class KafkaBroker:
 
     @asynccontextmanager
     async def consumer(
-        self, topics: Sequence[str], *, group: str, prefetch: int = 64
+        self, topics: Sequence[str], *, group: str, prefetch: int = 64, on_gap: OnGap = "fail"
     ) -> AsyncIterator[Consumer]:
         """A member of the group for the block. Raises UnknownTopic."""
         for topic in dict.fromkeys(topics):
@@ -47,7 +49,12 @@ class KafkaBroker:
 
     @asynccontextmanager
     async def reader(
-        self, start: Mapping[TopicPartition, int], *, follow: bool = True, prefetch: int = 64
+        self,
+        start: Mapping[TopicPartition, int],
+        *,
+        follow: bool = True,
+        prefetch: int = 64,
+        on_gap: OnGap = "fail",
     ) -> AsyncIterator[Reader]:
         """A reader for the block. Raises UnknownTopic, BrokerError for a partition that is not there."""
         bounds: dict[TopicPartition, Bounds] = {}
@@ -61,6 +68,14 @@ class KafkaBroker:
     async def create_topics(self, specs: Sequence[TopicSpec]) -> None:
         """Create those that do not exist yet."""
         await self._admin.create_topics(specs)
+
+    async def alter_topic(self, spec: TopicSpec) -> None:
+        """See base.py."""
+        raise NotImplementedError
+
+    async def describe(self, topic: str) -> TopicState:
+        """See base.py."""
+        raise NotImplementedError
 
     async def topics(self) -> Mapping[str, int]:
         """All topics and their partition counts."""

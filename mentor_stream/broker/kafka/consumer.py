@@ -22,6 +22,11 @@ class KafkaConsumer:
         self.lanes: dict[str, Lane] = {}
         self._news = anyio.Event()
 
+    @property
+    def skipped(self) -> int:
+        """Messages that were gone when their turn came."""
+        return 0
+
     def __aiter__(self) -> AsyncIterator[Message]:
         return self
 

@@ -28,6 +28,11 @@ class KafkaReader:
         self._fetched: deque[Message] = deque()
         self._turn = anyio.Lock()
 
+    @property
+    def skipped(self) -> int:
+        """Messages that were gone when their turn came."""
+        return 0
+
     def __aiter__(self) -> AsyncIterator[Message]:
         return self
 

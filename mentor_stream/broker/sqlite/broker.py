@@ -6,7 +6,16 @@ from functools import partial
 from uuid import uuid4
 
 from mentor_stream.broker.background import beside
-from mentor_stream.broker.base import Bounds, BrokerError, TopicPartition, TopicSpec, UnknownTopic
+from mentor_stream.broker.base import (
+    EARLIEST,
+    Bounds,
+    BrokerError,
+    OnGap,
+    TopicPartition,
+    TopicSpec,
+    TopicState,
+    UnknownTopic,
+)
 from mentor_stream.broker.sqlite import log, membership
 from mentor_stream.broker.sqlite.catalog import Catalog
 from mentor_stream.broker.sqlite.consumer import SqliteConsumer, joined
@@ -36,7 +45,7 @@ class SqliteBroker:
 
     @asynccontextmanager
     async def consumer(
-        self, topics: Sequence[str], *, group: str, prefetch: int = 64
+        self, topics: Sequence[str], *, group: str, prefetch: int = 64, on_gap: OnGap = "fail"
     ) -> AsyncIterator[SqliteConsumer]:
         """See Broker.consumer."""
         found = [await self._catalog.topic(name) for name in topics]
@@ -48,7 +57,12 @@ class SqliteBroker:
 
     @asynccontextmanager
     async def reader(
-        self, start: Mapping[TopicPartition, int], *, follow: bool = True, prefetch: int = 64
+        self,
+        start: Mapping[TopicPartition, int],
+        *,
+        follow: bool = True,
+        prefetch: int = 64,
+        on_gap: OnGap = "fail",
     ) -> AsyncIterator[SqliteReader]:
         """See Broker.reader. Raises BrokerError for an offset that no message can have had yet."""
         cursors = [await self._cursor(place, offset, follow) for place, offset in start.items()]
@@ -60,6 +74,14 @@ class SqliteBroker:
     async def create_topics(self, specs: Sequence[TopicSpec]) -> None:
         """See Broker.create_topics."""
         await self._catalog.create(specs)
+
+    async def alter_topic(self, spec: TopicSpec) -> None:
+        """See Broker.alter_topic."""
+        raise NotImplementedError
+
+    async def describe(self, topic: str) -> TopicState:
+        """See Broker.describe."""
+        raise NotImplementedError
 
     async def topics(self) -> Mapping[str, int]:
         """See Broker.topics."""
@@ -94,6 +116,8 @@ class SqliteBroker:
             raise UnknownTopic(
                 f"{self._location.path}: topic {place.topic} has no partition {place.partition}"
             )
+        if offset == EARLIEST:
+            offset = bounds.first
         if not 0 <= offset <= bounds.next:
             raise BrokerError(
                 f"{self._location.path}: {place.topic}, partition {place.partition} ends at offset "

@@ -33,6 +33,11 @@ class SqliteConsumer:
         self._turn = anyio.Lock()
         self._news, self._upkeep = Signal(), Signal()
 
+    @property
+    def skipped(self) -> int:
+        """Messages that were gone when their turn came."""
+        return 0
+
     def __aiter__(self) -> AsyncIterator[Message]:
         return self
 

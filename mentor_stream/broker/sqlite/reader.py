@@ -20,6 +20,11 @@ class SqliteReader:
         self._turn = anyio.Lock()
         self._news = Signal()
 
+    @property
+    def skipped(self) -> int:
+        """Messages that were gone when their turn came."""
+        return 0
+
     def __aiter__(self) -> AsyncIterator[Message]:
         return self
 
