@@ -150,6 +150,12 @@ class Cluster:
         } | self._properties
 
 
+FORGETS_FAST = {
+    "log.initial.task.delay.ms": "100",
+    "log.retention.check.interval.ms": "300",
+    "file.delete.delay.ms": "1000",
+}
+"""Otherwise a node looks every five minutes what its topics may forget."""
 CLUSTER_ID = "bWVudG9yLXN0cmVhbS10cw"
 
 
@@ -175,7 +181,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     elif distribution() is None:
         pytest.skip(f"{NO_NODES}, or KAFKA_BOOTSTRAP to the host:port of a cluster")
     else:
-        with Cluster(tmp_path_factory.mktemp("kafka")) as cluster:
+        with Cluster(tmp_path_factory.mktemp("kafka"), properties=FORGETS_FAST) as cluster:
             yield cluster.servers
 
 

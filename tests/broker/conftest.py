@@ -1,9 +1,17 @@
-"""The engines that the contract suite runs on: each test of it takes `broker_url`."""
+"""The engines that the contract suite runs on: each test of it takes `broker_url` or `broker`.
 
+What differs between them, such as how soon they forget, is a fixture here. No test asks which it runs on.
+"""
+
+import os
+from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+
+from mentor_stream import broker as brokers
+from mentor_stream.broker import Broker
 
 LEASE_SECONDS = {"sqlite": 1.0, "kafka": 2.0}
 
@@ -15,7 +23,10 @@ def anyio_backend() -> str:
 
 @pytest.fixture(params=["sqlite", "kafka"])
 def broker_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A broker whose consumers are taken for dead after `lease` seconds without a sign of life."""
+    """A broker whose consumers are taken for dead after `lease` seconds without a sign of life.
+
+    Options can be added with an ampersand.
+    """
     lease = LEASE_SECONDS[request.param]
     if request.param == "kafka":
         return f"kafka://{request.getfixturevalue('kafka')}?session_timeout={lease}"
@@ -23,9 +34,23 @@ def broker_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
+async def broker(broker_url: str) -> AsyncIterator[Broker]:
+    """A connection to it."""
+    async with brokers.connect(broker_url) as broker:
+        yield broker
+
+
+@pytest.fixture
 def lease(broker_url: str) -> float:
     """Seconds after which the broker takes a consumer for dead."""
     return LEASE_SECONDS[broker_url.partition(":")[0]]
+
+
+@pytest.fixture
+def patience(broker_url: str) -> float:
+    """Seconds within which retention takes what it may: a foreign cluster may look every five minutes."""
+    foreign = broker_url.startswith("kafka") and "KAFKA_BOOTSTRAP" in os.environ
+    return 700.0 if foreign else 30.0
 
 
 @pytest.fixture

@@ -1,46 +1,11 @@
 """The contract: one member of a consumer group."""
 
-from collections.abc import AsyncIterator
-
 import anyio
 import pytest
 
-from mentor_stream import broker as brokers
-from mentor_stream.broker import Broker, Consumer, Message, TopicSpec, UnknownTopic
+from tests.broker.traffic import fill, lag_is, nothing_comes, take, values
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def broker(broker_url: str) -> AsyncIterator[Broker]:
-    async with brokers.connect(broker_url) as broker:
-        yield broker
-
-
-async def fill(broker: Broker, topic: str, count: int, partitions: int = 1) -> None:
-    """A topic with messages 0, 1, 2... spread over its partitions."""
-    await broker.create_topics([TopicSpec(topic, partitions)])
-    async with broker.producer() as producer:
-        for number in range(count):
-            await producer.send(topic, b"key-%d" % (number % 20), b"%d" % number)
-
-
-async def take(consumer: Consumer, count: int) -> list[Message]:
-    """The next messages; fails when they do not come."""
-    messages = aiter(consumer)
-    with anyio.fail_after(20):
-        return [await anext(messages) for _ in range(count)]
-
-
-async def nothing_comes(consumer: Consumer, seconds: float = 0.3) -> bool:
-    with anyio.move_on_after(seconds):
-        await anext(aiter(consumer))
-        return False
-    return True
-
-
-def values(messages: list[Message]) -> list[int]:
-    return [int(message.value) for message in messages]
 
 
 async def test_a_new_group_starts_at_the_earliest_message_and_goes_on_with_new_ones(broker, name):
@@ -81,9 +46,7 @@ async def test_done_is_committed_in_the_background_and_counted_by_lag(broker, na
         for message in await take(consumer, 10):
             if int(message.value) % 20 < 7:
                 consumer.done(message)
-        with anyio.fail_after(10):
-            while await broker.lag(name, name) > 3:
-                await anyio.sleep(0.02)
+        await lag_is(broker, name, name, 3)
     assert await broker.lag(name, name) == 3
     assert await broker.lag(name, "another group") == 10
 
@@ -180,9 +143,3 @@ async def test_cancelling_a_consumer_commits_what_is_done(broker, name):
             await anyio.sleep_forever()
     async with broker.consumer([name], group=name) as consumer:
         assert values(await take(consumer, 2)) == [3, 4]
-
-
-async def test_consuming_a_topic_that_does_not_exist_is_refused(broker, name):
-    with pytest.raises(UnknownTopic, match=name):
-        async with broker.consumer([name], group=name):
-            pass

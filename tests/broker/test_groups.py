@@ -152,7 +152,7 @@ async def test_a_stalled_member_is_fenced_and_neither_crashes_nor_commits(broker
                     message = await anext(aiter(consumer))
                     assert message.value == b"first"
                     os.kill(stalled.process.pid, signal.SIGCONT)
-                    await stalled.tell()
+                    await stalled.tell("first")
                     assert await stalled.line() == "marked"
                     assert await stalled.leave() == 0
                     assert await broker.lag(name, name) == 1

@@ -7,18 +7,11 @@ import anyio
 import pytest
 
 from mentor_stream import broker as brokers
-from mentor_stream.broker import Message, MessageTooLarge, TopicSpec, UnknownTopic
+from mentor_stream.broker import MessageTooLarge, TopicSpec
+from tests.broker.traffic import everything
 from tests.broker.worker import worker
 
 pytestmark = pytest.mark.anyio
-
-
-async def everything(broker: brokers.Broker, topic: str) -> list[Message]:
-    """All messages of a topic, in partition order."""
-    start = {place: bounds.first for place, bounds in (await broker.bounds(topic)).items()}
-    with anyio.fail_after(20):
-        async with broker.reader(start, follow=False) as reader:
-            return [message async for message in reader]
 
 
 async def test_a_message_comes_out_as_it_went_in(broker_url, name):
@@ -139,12 +132,6 @@ async def test_a_message_above_the_topics_limit_is_refused_at_once(broker_url, n
                 await producer.send(name, b"key", bytes(11_000))
             await producer.send(name, b"key", bytes(9_000))
         assert [len(message.value) for message in await everything(broker, name)] == [9_000]
-
-
-async def test_sending_to_a_topic_that_does_not_exist_is_refused(broker_url, name):
-    async with brokers.connect(broker_url) as broker, broker.producer() as producer:
-        with pytest.raises(UnknownTopic, match=name):
-            await producer.send(name, b"key", b"value")
 
 
 async def test_an_exception_in_the_body_comes_out_as_it_is(broker_url, name):

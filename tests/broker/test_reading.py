@@ -1,4 +1,4 @@
-"""The contract: reading by position, and what a topic says of itself."""
+"""The contract: reading by position and by time."""
 
 import time
 
@@ -6,36 +6,9 @@ import anyio
 import pytest
 
 from mentor_stream import broker as brokers
-from mentor_stream.broker import Bounds, TopicPartition, TopicSpec, UnknownTopic
+from mentor_stream.broker import TopicPartition, TopicSpec
 
 pytestmark = pytest.mark.anyio
-
-
-async def test_topics_are_created_once_and_stay_as_they_are(broker_url, name):
-    async with brokers.connect(broker_url) as broker, broker.producer() as producer:
-        await broker.create_topics([TopicSpec(name, partitions=3)])
-        await producer.send(name, b"key", b"value")
-        await broker.create_topics([TopicSpec(name, partitions=5), TopicSpec(name + "-2")])
-        topics = await broker.topics()
-        assert (topics[name], topics[name + "-2"]) == (3, 1)
-        bounds = await broker.bounds(name)
-    assert set(bounds) == {TopicPartition(name, number) for number in range(3)}
-    assert sorted(bounds.values()) == [Bounds(0, 0), Bounds(0, 0), Bounds(0, 1)]
-
-
-async def test_topics_created_by_several_at_once_exist_once(broker_url, name):
-    async def create() -> None:
-        async with brokers.connect(broker_url) as broker:
-            await broker.create_topics([TopicSpec(f"{name}-{number}", 2) for number in range(3)])
-
-    async with anyio.create_task_group() as tasks:
-        for _ in range(4):
-            tasks.start_soon(create)
-    async with brokers.connect(broker_url) as broker:
-        topics = await broker.topics()
-    assert {topic: count for topic, count in topics.items() if topic.startswith(name)} == {
-        f"{name}-{number}": 2 for number in range(3)
-    }
 
 
 async def test_reading_starts_at_the_given_offset_and_ends_at_the_present_end(broker_url, name):
@@ -94,13 +67,3 @@ async def test_readers_and_groups_do_not_disturb_each_other(broker_url, name):
                 async with broker.reader({place: 0}, follow=False) as reader:
                     assert [message.offset async for message in reader] == [0, 1, 2, 3, 4]
         assert await broker.lag(name, name) == 5
-
-
-async def test_a_topic_that_does_not_exist_has_nothing_to_tell(broker_url, name):
-    async with brokers.connect(broker_url) as broker:
-        for question in (broker.bounds(name), broker.offsets_at(name, 0.0), broker.lag(name, "group")):
-            with pytest.raises(UnknownTopic, match=name):
-                await question
-        with pytest.raises(UnknownTopic, match=name):
-            async with broker.reader({TopicPartition(name, 0): 0}):
-                pass

@@ -2,8 +2,8 @@
 
     produce URL TOPIC KEY COUNT   prints the number of each message once it is acknowledged
     consume URL TOPIC GROUP       prints the value of each message, then is done with it
-    hold URL TOPIC GROUP          prints the value of each message; on a line of input it is done with all and
-                                  prints "marked"
+    hold URL TOPIC GROUP          prints the value of each message; told values on a line of input, it is done
+                                  with those in that order and prints "marked"
 
 Consumers print "joined" first and leave when their input ends.
 """
@@ -33,10 +33,10 @@ class Worker:
         """The next line it prints. Raises IncompleteRead when it prints no more."""
         return (await self._output.receive_until(b"\n", 1_000)).decode()
 
-    async def tell(self) -> None:
+    async def tell(self, *values: str) -> None:
         """Send a line of input."""
         assert self.process.stdin is not None
-        await self.process.stdin.send(b"\n")
+        await self.process.stdin.send(f"{' '.join(values)}\n".encode())
 
     async def leave(self) -> int:
         """End its input and wait; its exit status."""
@@ -65,23 +65,22 @@ async def produce(url: str, topic: str, key: str, count: str) -> None:
 
 
 async def consume(url: str, topic: str, group: str, *, hold: bool) -> None:
-    held: list[brokers.Message] = []
+    held: dict[str, brokers.Message] = {}
 
     async def handle() -> None:
         async for message in consumer:
+            held[message.value.decode()] = message
             print(message.value.decode(), flush=True)  # noqa: T201
-            if hold:
-                held.append(message)
-            else:
+            if not hold:
                 consumer.done(message)
 
     async with brokers.connect(url) as broker, broker.consumer([topic], group=group) as consumer:
         print("joined", flush=True)  # noqa: T201
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(handle)
-            while await to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True):
-                for message in held:
-                    consumer.done(message)
+            while told := await to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True):
+                for value in told.split():
+                    consumer.done(held[value])
                 print("marked", flush=True)  # noqa: T201
             tasks.cancel_scope.cancel()
 

@@ -1,0 +1,70 @@
+"""The contract: how large a message may be, and how many bytes are fetched ahead."""
+
+import random
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+import anyio
+import pytest
+
+from mentor_stream.broker import (
+    Broker,
+    Consumer,
+    Message,
+    MessageTooLarge,
+    OffsetGap,
+    Reader,
+    TopicPartition,
+    TopicSpec,
+)
+from mentor_stream.broker.base import BUFFER_BYTES
+from tests.broker.traffic import SOON, collect, everything, forget, send_blocks, take
+
+pytestmark = pytest.mark.anyio
+
+LARGEST = TopicSpec("").max_message_bytes
+MIB = 2**20
+
+
+async def test_a_message_of_the_topics_limit_passes_and_one_byte_more_is_refused(broker, name):
+    assert LARGEST == 32 * MIB
+    value = random.Random(0).randbytes(LARGEST)
+    key, headers = b"k" * 1_000, [("header", b"h" * 1_000)]
+    await broker.create_topics([TopicSpec(name)])
+    async with broker.producer() as producer, broker.consumer([name], group=name) as consumer:
+        with anyio.fail_after(SOON), pytest.raises(MessageTooLarge, match=f"{name}.*{LARGEST}"):
+            await producer.send(name, key, value + b"1", headers)
+        for _ in range(2):
+            await producer.send(name, key, value, headers)
+        for message in await take(consumer, 2):
+            assert message.value == value
+            assert (message.key, message.headers) == (key, tuple(headers))
+    assert len(await everything(broker, name)) == 2
+
+
+Opening = Callable[[Broker, str], AbstractAsyncContextManager[Consumer | Reader]]
+
+
+def consuming(broker: Broker, topic: str) -> AbstractAsyncContextManager[Consumer]:
+    return broker.consumer([topic], group=topic, prefetch=1_000)
+
+
+def reading(broker: Broker, topic: str) -> AbstractAsyncContextManager[Reader]:
+    return broker.reader({TopicPartition(topic, 0): 0}, prefetch=1_000)
+
+
+@pytest.mark.parametrize("taking", [consuming, reading])
+async def test_about_so_many_bytes_are_fetched_ahead_whatever_the_prefetch(
+    broker, name, patience, taking: Opening
+):
+    """What is handed out although the topic has forgotten it was fetched ahead."""
+    await broker.create_topics([TopicSpec(name, max_message_bytes=MIB)])
+    await send_blocks(broker, name, 4 * BUFFER_BYTES // MIB, MIB)
+    async with taking(broker, name) as messages:
+        await take(messages, 1)
+        await broker.alter_topic(TopicSpec(name, max_message_bytes=MIB, retention_bytes=MIB))
+        await forget(broker, name, 4 * BUFFER_BYTES // MIB, patience)
+        ahead: list[Message] = []
+        with pytest.raises(OffsetGap):
+            await collect(messages, ahead)
+    assert sum(len(message.value) for message in ahead) <= 2 * BUFFER_BYTES
