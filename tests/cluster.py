@@ -18,6 +18,7 @@ import pytest
 
 START_SECONDS = 90
 _NEARBY = Path(__file__).parents[2] / "shared" / "kafka"
+_NO_KAFKA = "no Kafka to start"
 _LOGGING = """
 rootLogger.level = INFO
 rootLogger.appenderRef.console.ref = console
@@ -161,14 +162,25 @@ CLUSTER_ID = "bWVudG9yLXN0cmVhbS10cw"
 
 def distribution() -> Path | None:
     """Where Kafka's jars are, when nodes can be started here."""
-    for home in (os.environ.get("KAFKA_HOME"), _NEARBY):
-        if home and (Path(home) / "libs").is_dir() and shutil.which("java"):
-            return Path(home)
-    return None
+    return None if why_no_nodes() else _home()
 
 
-NO_NODES = "no Kafka to start: set KAFKA_HOME to an unpacked Apache Kafka and install Java 17 or newer"
-needs_nodes = pytest.mark.skipif(distribution() is None, reason=NO_NODES)
+def why_no_nodes() -> str:
+    """What keeps nodes from being started here, and the way out; nothing when they can be."""
+    if not (_home() / "libs").is_dir():
+        given = os.environ.get("KAFKA_HOME")
+        wrong = f"KAFKA_HOME is {given}, where there is no directory libs: " if given else ""
+        return f"{_NO_KAFKA}: {wrong}set KAFKA_HOME to an unpacked Apache Kafka and install Java 17 or newer"
+    if not shutil.which("java"):
+        return f"{_NO_KAFKA}: there is no java on the PATH: install Java 17 or newer"
+    return ""
+
+
+def _home() -> Path:
+    return Path(os.environ.get("KAFKA_HOME") or _NEARBY)
+
+
+needs_nodes = pytest.mark.skipif(bool(why_no_nodes()), reason=why_no_nodes() or "nodes can be started")
 """For tests that start, kill or configure nodes of their own."""
 
 
@@ -178,8 +190,8 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     given = os.environ.get("KAFKA_BOOTSTRAP")
     if given:
         yield given
-    elif distribution() is None:
-        pytest.skip(f"{NO_NODES}, or KAFKA_BOOTSTRAP to the host:port of a cluster")
+    elif reason := why_no_nodes():
+        pytest.skip(f"{reason}; or set KAFKA_BOOTSTRAP to the host:port of a cluster")
     else:
         with Cluster(tmp_path_factory.mktemp("kafka"), properties=FORGETS_FAST) as cluster:
             yield cluster.servers

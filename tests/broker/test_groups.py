@@ -10,6 +10,7 @@ import pytest
 
 from mentor_stream import broker as brokers
 from mentor_stream.broker import Broker, Consumer, TopicSpec
+from tests.broker.traffic import fill, lag_is, take
 from tests.broker.worker import Worker, worker
 
 pytestmark = pytest.mark.anyio
@@ -110,9 +111,7 @@ async def test_members_that_join_and_leave_share_the_partitions_evenly(broker_ur
                     assert first.partitions(settled).isdisjoint(second.partitions(settled))
                     stay.cancel()
             await until(round_, (first, 4))
-            with anyio.fail_after(10):
-                while await broker.lag(name, name):
-                    await anyio.sleep(0.02)
+            await lag_is(broker, name, name, 0)
             tasks.cancel_scope.cancel()
 
 
@@ -179,6 +178,25 @@ async def test_a_stalled_member_that_wakes_up_takes_part_again(broker_url, name)
             settled = await until(round_, (steady, 2), (stalled, 2))
             assert steady.partitions(settled).isdisjoint(stalled.partitions(settled))
             tasks.cancel_scope.cancel()
+
+
+async def test_done_does_nothing_for_a_partition_that_was_taken_away(broker_url, name):
+    async with brokers.connect(broker_url) as broker, brokers.connect(broker_url) as elsewhere:
+        await fill(broker, name, 40, PARTITIONS)
+        async with broker.consumer([name], group=name) as loser:
+            held = await take(loser, 40)
+            async with elsewhere.consumer([name], group=name) as winner:
+                places = {message.place for message in await take(winner, 1)}
+                with anyio.fail_after(30):
+                    async for message in winner:
+                        places.add(message.place)
+                        if len(places) == 2:
+                            break
+                for message in held:
+                    loser.done(message)
+                moved = [message for message in held if message.place in places]
+                await lag_is(broker, name, name, len(moved))
+    assert await broker_lag(broker_url, name) == len(moved)
 
 
 async def test_many_processes_on_one_broker_lose_nothing_and_keep_the_order_of_each_key(broker_url, name):

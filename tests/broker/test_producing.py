@@ -47,6 +47,25 @@ async def test_messages_of_one_key_stay_in_one_partition_and_in_order(broker_url
         assert [int(message.value) for message in mine] == list(range(20))
 
 
+async def test_what_was_acknowledged_before_a_send_began_stands_before_it(broker_url, name):
+    acknowledged = -1
+    async with brokers.connect(broker_url) as broker, broker.producer() as producer:
+        await broker.create_topics([TopicSpec(name)])
+
+        async def send_in_turn() -> None:
+            nonlocal acknowledged
+            for _ in range(20):
+                before = acknowledged
+                receipt = await producer.send(name, b"key", b"value")
+                assert receipt.offset > before
+                acknowledged = max(acknowledged, receipt.offset)
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(10):
+                tasks.start_soon(send_in_turn)
+    assert acknowledged == 199
+
+
 async def test_sends_at_the_same_time_get_an_offset_each(broker_url, name):
     receipts = []
     async with brokers.connect(broker_url) as broker, broker.producer() as producer:

@@ -7,6 +7,7 @@ import pytest
 
 from mentor_stream import broker as brokers
 from mentor_stream.broker import TopicPartition, TopicSpec
+from tests.broker.traffic import nothing_comes, take, values
 
 pytestmark = pytest.mark.anyio
 
@@ -22,6 +23,10 @@ async def test_reading_starts_at_the_given_offset_and_ends_at_the_present_end(br
                 assert [message.offset async for message in reader] == [4, 5, 6, 7, 8, 9]
             async with broker.reader({TopicPartition(name, 0): 11}, follow=False) as reader:
                 assert [message async for message in reader] == []
+            async with broker.reader({TopicPartition(name, 0): 11}) as reader:
+                assert await nothing_comes(reader)
+                await producer.send(name, b"key", b"11")
+                assert values(await take(reader, 1)) == [11]
 
 
 async def test_a_follower_sees_what_is_appended_later_from_anywhere(broker_url, name):
@@ -38,6 +43,21 @@ async def test_a_follower_sees_what_is_appended_later_from_anywhere(broker_url, 
                 for number in range(12):
                     await producer.send(name, b"%d" % number, b"%d" % number)
                     assert (await anext(messages)).value == b"%d" % number
+
+
+async def test_a_reader_whose_iteration_was_cancelled_goes_on(broker_url, name):
+    async with brokers.connect(broker_url) as broker, broker.producer() as producer:
+        await broker.create_topics([TopicSpec(name)])
+        got: list[int] = []
+        async with broker.reader({TopicPartition(name, 0): 0}, prefetch=3) as reader:
+            assert await nothing_comes(reader, 0.05)
+            for number in range(20):
+                await producer.send(name, b"key", b"%d" % number)
+            with anyio.fail_after(20):
+                while len(got) < 20:
+                    with anyio.move_on_after(0.002):
+                        got += values(await take(reader, 1))
+        assert got == list(range(20))
 
 
 async def test_reading_by_time_starts_at_the_first_message_appended_then(broker_url, name):
