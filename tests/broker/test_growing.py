@@ -34,9 +34,12 @@ class Traffic:
     def end(self) -> None:
         self._ending = True
 
-    async def consume(self, consumer: Consumer) -> None:
-        share: list[Message] = []
-        self.shares.append(share)
+    def share(self) -> list[Message]:
+        """What one more member is going to get."""
+        self.shares.append([])
+        return self.shares[-1]
+
+    async def consume(self, consumer: Consumer, share: list[Message]) -> None:
         async for message in consumer:
             share.append(message)
             consumer.done(message)
@@ -79,7 +82,7 @@ async def test_partitions_that_are_added_at_work_are_written_shared_and_read_and
         anyio.create_task_group() as tasks,
     ):
         for consumer in (one, two):
-            tasks.start_soon(traffic.consume, consumer)
+            tasks.start_soon(traffic.consume, consumer, traffic.share())
         tasks.start_soon(traffic.follow, reader)
         async with anyio.create_task_group() as sending:
             sending.start_soon(traffic.send, producer)

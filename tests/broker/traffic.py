@@ -7,7 +7,7 @@ import anyio
 
 from mentor_stream.broker import EARLIEST, Broker, Message, TopicPartition, TopicSpec
 
-SOON = 20.0
+SOON = 30.0
 """Seconds that anything but retention may take on a busy machine."""
 BLOCK = 2**16
 
