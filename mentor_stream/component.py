@@ -50,7 +50,7 @@ def load_config(path: Path) -> Config:
 def check(config: Config, which: Iterable[Component] | None = None) -> None:
     """Check [run] and `which` components, all by default. Raises ConfigError with every problem once."""
     chosen = components().values() if which is None else which
-    problems = list(_run_problems(config.run))
+    problems = [*_run_problems(config.run), *_topic_problems(config)]
     problems += [problem for component in chosen for problem in component.check(config)]
     if problems:
         raise ConfigError("\n".join(dict.fromkeys(problems)))
@@ -63,6 +63,12 @@ def _run_problems(run: RunConfig) -> Iterator[str]:
         broker.check(run.broker)
     except broker.BrokerError as error:
         yield f"{error}."
+
+
+def _topic_problems(config: Config) -> Iterator[str]:
+    copies = max(spec.replication for spec in config.of(TopicsConfig).specs(config.run.name))
+    if copies > 1 and config.run.broker.startswith("sqlite:"):
+        yield f"topics.replication is {copies}: a SQLite file is the only copy. Take it out, or use kafka://."
 
 
 def _obstacle(directory: Path) -> str | None:

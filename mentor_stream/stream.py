@@ -32,6 +32,8 @@ R = TypeVar("R", bound=schemas.Record)
 
 MAX_KEPT_KEY, MAX_KEPT_ERROR = 2**14, 2**12
 """What a dead letter keeps of a key and of an error text."""
+LETTER_BYTES = 2**16
+"""More than all of a dead letter but its value takes."""
 
 Start = Literal["earliest", "latest"] | float | Mapping[TopicPartition, int]
 """Where group-less reading begins: an end, a time in seconds since the epoch, or exact offsets."""
@@ -122,7 +124,7 @@ class Stream:
 
     def name(self, topic: Topic[R]) -> str:
         """The topic's name on the broker."""
-        return f"{self.run}.{topic.name}"
+        return topic.of(self.run)
 
     async def _deliveries(
         self,
@@ -143,7 +145,8 @@ class Stream:
 
     async def bury(self, message: Message, error: schemas.RecordError) -> None:
         """Keep a record that cannot be dealt with, and why, as a dead letter."""
-        room = self.settings.max_bytes(topics.DEAD_LETTERS) // 2  # the letter itself must fit
+        most = self.settings.max_bytes(topics.DEAD_LETTERS)
+        room = max(most - LETTER_BYTES, most // 2)  # the letter itself must fit
         value, key = message.value[:room], message.key[:MAX_KEPT_KEY]
         letter = schemas.DeadLetter(
             source=self.component,

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Generic, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
 import schemas
 from mentor_stream.broker.base import OnGap, TopicSpec
-from mentor_stream.config import Section
+from mentor_stream.config import ConfigError, Section
 
 R = TypeVar("R", bound=schemas.Record)
 
@@ -33,11 +33,17 @@ class Topic(Generic[R]):
     """Its readers rely on one order of all records: it has one partition."""
     kept: bool = False
     """A component that starts reads its newest record: it is kept for ever."""
+    group: str | None = None
+    """The component group that works it off, where there is one."""
 
     @property
     def table(self) -> str:
         """Its table in the config, below [topics]."""
         return self.name.replace("-", "_")
+
+    def of(self, run: str) -> str:
+        """Its name on the broker."""
+        return f"{run}.{self.name}"
 
 
 class TopicSettings(Section):
@@ -100,7 +106,7 @@ class TopicsConfig(Section):
         hours = own.retention_hours or self.retention_hours
         size = own.retention_bytes or self.retention_bytes
         return TopicSpec(
-            name=f"{run}.{topic.name}",
+            name=topic.of(run),
             partitions=1 if topic.ordered else own.partitions or self.partitions,
             retention_seconds=None if topic.kept or hours == "forever" else hours * 3600,
             retention_bytes=None if topic.kept or size == "unlimited" else size,
@@ -120,10 +126,10 @@ class TopicsConfig(Section):
         return getattr(self, topic.table, _AS_THE_OTHERS)
 
 
-QUERIES = Topic("queries", schemas.Query, lambda r: r.query_id)
-GUIDED = Topic("guided", schemas.Query, lambda r: r.query_id)
+QUERIES = Topic("queries", schemas.Query, lambda r: r.query_id, group="rollout")
+GUIDED = Topic("guided", schemas.Query, lambda r: r.query_id, group="rollout")
 GROUPS = Topic("groups", schemas.Group, lambda r: r.group_id)
-COLLAPSED = Topic("collapsed", schemas.Group, lambda r: r.group_id)
+COLLAPSED = Topic("collapsed", schemas.Group, lambda r: r.group_id, group="mentor")
 DIAGNOSES = Topic("diagnoses", schemas.Diagnosis, lambda r: r.group_id)
 POLICIES = Topic("policies", schemas.PolicyRelease, lambda r: str(r.policy_version), ordered=True, kept=True)
 METRICS = Topic("metrics", schemas.Metric, lambda r: r.component, ordered=True)
@@ -132,3 +138,19 @@ DEAD_LETTERS = Topic("dead-letters", schemas.DeadLetter, lambda r: r.source, ord
 ALL: tuple[Topic, ...] = (  # type: ignore[type-arg]
     QUERIES, GUIDED, GROUPS, COLLAPSED, DIAGNOSES, POLICIES, METRICS, DEAD_LETTERS,
 )  # fmt: skip
+
+
+def parse(name: str) -> tuple[str, Topic[Any]] | None:
+    """The run and the topic that a topic of the broker is, or None for one of no run."""
+    run, _, short = name.rpartition(".")
+    topic = next((topic for topic in ALL if topic.name == short), None)
+    return (run, topic) if run and topic else None
+
+
+def find(name: str, run: str) -> Topic[Any]:
+    """The topic of this name, with or without the run before it. Raises ConfigError."""
+    for topic in ALL:
+        if name in (topic.name, topic.of(run)):
+            return topic
+    known = ", ".join(topic.name for topic in ALL)
+    raise ConfigError(f"there is no topic {name!r} in run {run!r}: known are {known}")

@@ -83,10 +83,25 @@ class Feeder:
         return self._dataset.query(row, position=position, attempt=epoch)
 
     async def _tail(self) -> list[int]:
-        """Positions at the end of every partition. Raises ConfigError when they are not this dataset's."""
+        """Positions at the end of every partition.
+
+        Raises ConfigError when they are not this dataset's, or when retention has taken them all.
+        """
+        await self._check_retention()
         start = await self._stream.tail(topics.QUERIES, TAIL)
         async with self._stream.reader(topics.QUERIES, start=start, follow=False, on_gap="earliest") as fed:
             return [self._own(delivery.record) async for delivery in fed]
+
+    async def _check_retention(self) -> None:
+        """An empty topic that was written to must not look like a run that was never fed."""
+        kept = (await self._stream.bounds(topics.QUERIES)).values()
+        fed = sum(bounds.next for bounds in kept)
+        if fed and all(bounds.first == bounds.next for bounds in kept):
+            raise ConfigError(
+                f"topics.queries: retention took all {fed} queries that run {self._run.name!r} was fed, so "
+                "where to go on is not known. Set another run.name and run.directory, run.policy to the "
+                "newest snapshot, and topics.queries.retention_hours and .retention_bytes to keep more."
+            )
 
     def _own(self, query: schemas.Query) -> int:
         if query.query_id != self._query(query.position).query_id:

@@ -37,6 +37,7 @@ ENGINES = "producers.engines"
 BATCHES = 3
 """In flight at most: one is sampled while two are judged and published."""
 REPORT_SECONDS = 1.0
+ID_BYTES = LOGPROB_BYTES = 4
 
 
 class RolloutConfig(Section):
@@ -198,6 +199,7 @@ async def _main(config: Config) -> None:
 def check(config: Config) -> Iterable[str]:
     """Problems that single settings do not show."""
     section = config.of(RolloutConfig)
+    yield from _oversized_groups(config)
     yield from plugins.check(ENGINES, section.engine, "rollout.engine")
     try:
         context = context_length(config.run.policy)
@@ -210,6 +212,19 @@ def check(config: Config) -> Iterable[str]:
             f"rollout.max_new_tokens is {section.max_new_tokens}: the model of run.policy has {context} "
             "positions for prompt and completion together. Set it lower."
         )
+
+
+def _oversized_groups(config: Config) -> Iterable[str]:
+    """Groups of full length that the topics would refuse for their token ids and log-probs alone."""
+    section = config.of(RolloutConfig)
+    size = section.group_size * section.max_new_tokens * (ID_BYTES + LOGPROB_BYTES)
+    for topic in (topics.GROUPS, topics.COLLAPSED):
+        if (most := config.of(TopicsConfig).max_bytes(topic)) < size:
+            yield (
+                f"topics.{topic.table}.max_record_bytes is {most}: {section.group_size} completions of "
+                f"rollout.max_new_tokens = {section.max_new_tokens} take {size} bytes and their text. "
+                "Raise it, or lower rollout.group_size or rollout.max_new_tokens."
+            )
 
 
 component = Component(

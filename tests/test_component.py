@@ -7,9 +7,10 @@ import pytest
 
 from mentor_stream.component import check
 from mentor_stream.config import Config, ConfigError, RunConfig
+from mentor_stream.topics import TopicsConfig
 
 
-def verdict(directory: Path, run: dict[str, str]) -> list[str]:
+def verdict(directory: Path, run: dict[str, str], **topics: int) -> list[str]:
     """Problems of a run in `directory`, which has a file `taken` and an empty directory `free`."""
     (directory / "taken").write_text("text that is no database")
     (directory / "free").mkdir()
@@ -17,7 +18,8 @@ def verdict(directory: Path, run: dict[str, str]) -> list[str]:
     settings = {key: text.replace("{d}", str(directory)) for key, text in (usual | run).items()}
     section = RunConfig.model_validate({"name": "x", "policy": directory, **settings})
     try:
-        check(Config(path=directory / "run.toml", sections={"run": section}), which=[])
+        sections = {"run": section, "topics": TopicsConfig.model_validate(topics)}
+        check(Config(path=directory / "run.toml", sections=sections), which=[])
     except ConfigError as error:
         return str(error).splitlines()
     return []
@@ -68,3 +70,10 @@ def test_the_database_of_an_earlier_start_is_fine(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "stream.db") as connection:
         connection.execute("CREATE TABLE anything (x)")
     assert verdict(tmp_path, {"broker": "sqlite:///{d}/stream.db"}) == []
+
+
+def test_copies_of_a_file_are_refused_and_of_a_cluster_are_not(tmp_path: Path) -> None:
+    (problem,) = verdict(tmp_path, {}, replication=3)
+    assert problem.startswith("topics.replication is 3: a SQLite file is the only copy.")
+    (tmp_path / "free").rmdir()
+    assert verdict(tmp_path, {"broker": "kafka://one:9092"}, replication=3) == []

@@ -142,6 +142,15 @@ async def test_a_poison_record_as_large_as_can_be_is_cut_to_fit(url):
     assert letter.value == bytes(2**15)
 
 
+async def test_a_large_poison_record_is_kept_whole_with_room_for_the_rest_of_its_letter(run, url):
+    large = bytes(32 * 2**20 - stream.LETTER_BYTES)
+    await inject(url, "run.groups", large)
+    async with run.reader(topics.GROUPS, start="earliest") as groups:
+        (letter,) = await letters_while_reading(run, groups)
+    assert letter.whole
+    assert letter.value == large
+
+
 async def test_reading_starts_where_it_is_told(run):
     places = []
     for position in range(6):
@@ -182,7 +191,7 @@ def a_release(version: int) -> schemas.PolicyRelease:
 
 
 async def test_a_poison_record_whose_very_error_is_huge_is_buried_all_the_same(run, url):
-    await inject(url, "run.groups", msgspec.msgpack.encode({"schema": "x" * 30_000_000, "version": 1}))
+    await inject(url, "run.groups", msgspec.msgpack.encode({"schema": "x" * 33_520_000, "version": 1}))
     async with run.reader(topics.GROUPS, start="earliest") as groups:
         (letter,) = await letters_while_reading(run, groups)
     assert not letter.whole

@@ -4,6 +4,7 @@ The main thread belongs to torch. It calls in here and waits; reading goes on me
 bounded, so that a batch is at hand when the step before it ends.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -15,11 +16,13 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 import schemas
 from mentor_stream import stream as streams
 from mentor_stream import telemetry, topics
-from mentor_stream.broker import Message, Receipt, TopicPartition
+from mentor_stream.broker import Message, OffsetGap, Receipt, TopicPartition
 from mentor_stream.config import Config, ConfigError
 from mentor_stream.stream import Delivery, Stream
 from mentor_stream.topics import Topic
 from schemas import Group, RecordError
+
+log = logging.getLogger(__name__)
 
 READ_AHEAD = 64
 """Groups decoded and not yet taken; behind it the reader pauses."""
@@ -34,7 +37,10 @@ class Intake:
         self._send, self._receive = anyio.create_memory_object_stream[Delivery[Group]](READ_AHEAD)
 
     def check(self, offsets: Sequence[Receipt]) -> None:
-        """Raise ConfigError when the topics end before these offsets: then they are of another stream."""
+        """Raise ConfigError when the topics end before these offsets: then they are of another stream.
+
+        That is no gap, whatever topics.on_gap says: what was trained on is not what stands there.
+        """
         self._portal.call(self._check, offsets)
 
     def start(self, offsets: Sequence[Receipt]) -> None:
@@ -54,7 +60,10 @@ class Intake:
         return self._portal.call(self._take, timeout)
 
     def reread(self, places: Sequence[Receipt]) -> list[Delivery[Group]]:
-        """The groups at these places, in the order given, without those that the broker keeps no longer."""
+        """The groups at these places, in the order given, without those that the broker keeps no longer.
+
+        Such a gap counts like one in what is read later: topics.on_gap says whether it raises OffsetGap.
+        """
         return self._portal.call(self._reread, places) if places else []
 
     def is_collapsed(self, message: Message) -> bool:
@@ -114,13 +123,28 @@ class Intake:
             partition = TopicPartition(place.topic, place.partition)
             first[partition] = min(first.get(partition, place.offset), place.offset)
         for topic in (topics.GROUPS, topics.COLLAPSED):
-            ends = {p: b.next for p, b in (await self._stream.bounds(topic)).items()}
-            start = {p: first.get(p, end) for p, end in ends.items()}
-            async with self._stream.reader(topic, start=start, follow=False) as deliveries:
+            bounds = await self._stream.bounds(topic)
+            start = {p: max(b.first, first.get(p, b.next)) for p, b in bounds.items()}
+            async with self._stream.reader(topic, start=start, follow=False, on_gap="earliest") as deliveries:
                 async for delivery in deliveries:
                     if (place := place_of(delivery.message)) in wanted:
                         found[place] = delivery
+        self._miss([place for place in places if place not in found])
         return [found[place] for place in places if place in found]
+
+    def _miss(self, gone: Sequence[Receipt]) -> None:
+        if not gone:
+            return
+        topic, partition, offset = gone[0]
+        first = f"the first one from {topic}, partition {partition}, offset {offset}"
+        if self._stream.settings.on_gap == "fail":
+            raise OffsetGap(
+                f"{len(gone)} groups that waited for a batch are gone, {first}: retention was faster. Raise "
+                "topics.groups.retention_hours and .retention_bytes to cover the time a run may pause; with "
+                'topics.on_gap = "earliest" training goes on without them'
+            )
+        log.warning("%d groups that waited for a batch are gone, %s: going on without them", len(gone), first)
+        self._stream.records_skipped += len(gone)
 
 
 def place_of(message: Message) -> Receipt:

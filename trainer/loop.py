@@ -223,8 +223,6 @@ class Lead:
         self.learner.load(shards.load(self.learner.sharded_state(loading=True), found.shards))
         ledger = found.state.ledger
         waiting = [Pending(d.record, place_of(d.message)) for d in self.stream.reread(ledger.pending)]
-        if gone := len(ledger.pending) - len(waiting):
-            log.warning("%d waiting groups are kept by the broker no longer: raise its retention", gone)
         self.arrivals.restore(ledger, found.consumed_ids, waiting)
         self.version = self.saved = found.state.version
         self.step = found.state.step

@@ -11,6 +11,7 @@ import schemas
 from mentor_stream import snapshots, topics
 from mentor_stream.config import Config, RunConfig, Section
 from mentor_stream.stream import Stream
+from mentor_stream.topics import TopicsConfig
 from producers.engines.base import Sample
 from producers.judging.verdicts import Score
 from schemas import Consumed, FinishReason, PolicyRelease, Query, Sampling, Verdict, VersionRun
@@ -75,7 +76,8 @@ def a_config(directory: Path, policy: Path, *sections: Section, **run: Any) -> C
     fixed = {"name": "test", "directory": directory, "policy": policy}
     broker = {"broker": f"sqlite:///{directory}/stream.db?lease=2"}
     whole = RunConfig(**(fixed | broker | run))
-    return Config(path=directory / "run.toml", sections={s.table: s for s in (whole, *sections)})
+    every = (whole, TopicsConfig(), *sections)
+    return Config(path=directory / "run.toml", sections={section.table: section for section in every})
 
 
 async def release(

@@ -10,10 +10,12 @@ import anyio.to_thread
 import pytest
 
 import schemas
+from mentor_stream import broker as brokers
 from mentor_stream import stream, topics
 from mentor_stream.config import load
 from mentor_stream.stream import Stream
 from producers.feeder import component
+from tests.builders import a_query
 from tests.streams import everything
 
 pytestmark = pytest.mark.anyio
@@ -150,6 +152,21 @@ async def test_questions_that_changed_during_a_run_are_refused(tmp_path: Path, c
     assert "Traceback" not in errors
     assert "not what run 'test' was fed so far" in errors
     assert await fed(connected) == 8
+
+
+async def test_a_feeder_whose_queries_are_all_gone_does_not_begin_again(tmp_path: Path) -> None:
+    write_questions(tmp_path / "train.jsonl", 5)
+    url = f"sqlite:///{tmp_path}/stream.db"
+    async with brokers.connect(url) as broker:
+        await broker.create_topics([brokers.TopicSpec("test.queries", retention_bytes=1)])
+    async with stream.connect(url, "test", "tester") as connected:
+        await connected.publish(topics.QUERIES, a_query())
+        with feeding(write_config(tmp_path, batch_groups=4)) as process:
+            _, errors = await anyio.to_thread.run_sync(lambda: process.communicate(timeout=120))
+        assert process.returncode == 2
+        assert "topics.queries: retention took all 1 queries that run 'test' was fed" in errors
+        assert "Traceback" not in errors
+        assert await fed(connected) == 1
 
 
 def test_a_config_with_readable_questions_has_no_problems(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import schemas
 from mentor_stream import topics
 from mentor_stream.prompts import PromptConfig
 from mentor_stream.stream import Stream, connect
+from mentor_stream.topics import TopicsConfig, TopicSettings
 from producers.rollout import RolloutConfig, RolloutWorker, check
 from producers.tokenizer import PolicyTokenizer
 from schemas import Verdict
@@ -210,6 +211,20 @@ async def test_check_names_what_cannot_work_together(tmp_path: Path, tiny_policy
     assert "rollout.engine.kind is 'transformer'" in next(iter(check(no_engine)))
     no_policy = a_config(tmp_path, tmp_path / "nowhere", RolloutConfig())
     assert "run.policy" in next(iter(check(no_policy)))
+
+
+async def test_check_names_topics_that_full_groups_do_not_fit(tmp_path: Path, tiny_policy: Path) -> None:
+    rollout = RolloutConfig(group_size=300, max_new_tokens=32)
+    small = TopicSettings(max_record_bytes=2**16)
+    narrow = a_config(tmp_path, tiny_policy, rollout, TopicsConfig(collapsed=small, queries=small))
+    (problem,) = check(narrow)
+    for words in (
+        "topics.collapsed.max_record_bytes is 65536",
+        "take 76800 bytes",
+        "lower rollout.group_size",
+    ):
+        assert words in problem
+    assert list(check(a_config(tmp_path, tiny_policy, rollout))) == []
 
 
 @pytest.mark.parametrize(
