@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from mentor_stream.commands import ConfigFile, dead_letters, topics
+
 app = typer.Typer(
     name="mentor-stream",
     help="Reinforcement learning that turns questions nobody could answer into lessons.",
@@ -15,7 +17,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-ConfigFile = Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's TOML file.")]
+app.add_typer(topics.app, name="topics")
+app.add_typer(dead_letters.app, name="dead-letters")
 
 
 def _component(name: str, config: Path) -> None:

@@ -1,0 +1,133 @@
+"""`mentor-stream dead-letters`: look at the records that nobody could read, and put them back."""
+
+import re
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mentor_stream.commands import AsJson, ConfigFile, load, on_broker, print_json
+
+if TYPE_CHECKING:
+    from mentor_stream.broker import Broker
+    from mentor_stream.letters import Letter
+    from mentor_stream.requeue import Outcome
+
+app = typer.Typer(help="Look at records that nobody could read, and put them back.", no_args_is_help=True)
+
+Topic = Annotated[str | None, typer.Option(help="Only those of this topic, such as queries.")]
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+@app.command("list", epilog="Example: mentor-stream dead-letters list examples/chain/demo.toml --since 2h")
+def list_(
+    config: ConfigFile,
+    since: Annotated[
+        str | None, typer.Option(help="Only newer ones: 90s, 30m, 2h, 7d ago, or 2026-11-30T12:00.")
+    ] = None,
+    topic: Topic = None,
+    source: Annotated[str | None, typer.Option(help="Only those that this component refused.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line instead.")] = False,
+) -> None:
+    """List dead letters, the newest last: when, where the record stood, who refused it, why."""
+    from mentor_stream import letters, topics
+    from mentor_stream.commands import letter_views as views
+
+    loaded = load(config)
+    run = loaded.run.name
+    start = None if since is None else moment(since, time.time())
+    wanted = topics.find(topic, run).of(run) if topic else None
+    found = on_broker(loaded, lambda broker: letters.find(broker, run, since=start))
+    chosen = [one for one in found if _is_of(one, wanted, source)]
+    if json:
+        views.print_lines(chosen)
+    else:
+        views.show_letters(chosen)
+
+
+@app.command(epilog="Example: mentor-stream dead-letters show examples/chain/demo.toml 17")
+def show(
+    config: ConfigFile,
+    place: Annotated[int, typer.Argument(metavar="PLACE", help="The letter's offset, as listed.", min=0)],
+    json: AsJson = False,
+) -> None:
+    """Show one dead letter and the record it holds, as far as that can be read."""
+    from mentor_stream import letters
+    from mentor_stream.commands import letter_views as views
+
+    loaded = load(config)
+    letter = on_broker(loaded, lambda broker: letters.get(broker, loaded.run.name, place))
+    if json:
+        print_json(views.letter_json(letter))
+    else:
+        views.show_letter(letter)
+
+
+@app.command(epilog="Example: mentor-stream dead-letters requeue examples/chain/demo.toml 17 18")
+def requeue(
+    config: ConfigFile,
+    places: Annotated[
+        list[int] | None, typer.Argument(metavar="[PLACE]...", help="Offsets, as listed.", min=0)
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every letter that was not requeued yet.")] = False,
+    topic: Topic = None,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Also what would come straight back, and what was requeued already."),
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Put the records of dead letters back on the topics they came from, with the same key and bytes.
+
+    Exit code 0: all were requeued. 1: some were refused, each with a reason. Ids make repeats harmless.
+    """
+    from mentor_stream import topics
+    from mentor_stream.commands import letter_views as views
+
+    if every == bool(places) or (topic and not every):
+        raise typer.BadParameter("name letters, or --all and perhaps a --topic of theirs")
+    loaded = load(config)
+    run = loaded.run.name
+    wanted = topics.find(topic, run).of(run) if topic else None
+    outcomes = on_broker(loaded, lambda broker: _requeue(broker, run, places, wanted, force))
+    if json:
+        print_json({"letters": [views.outcome_json(outcome) for outcome in outcomes]})
+    else:
+        views.show_outcomes(outcomes)
+    sys.exit(1 if any(outcome.to is None for outcome in outcomes) else 0)
+
+
+async def _requeue(
+    broker: "Broker", run: str, places: Sequence[int] | None, topic: str | None, force: bool
+) -> "list[Outcome]":
+    """The letters at `places`, or all that were not requeued yet, perhaps of one topic."""
+    from mentor_stream import letters
+    from mentor_stream.requeue import Outcome, requeue
+
+    known = {letter.place: letter for letter in await letters.find(broker, run)}
+    if places is None:
+        places = [p for p, letter in known.items() if not letter.requeued and _is_of(letter, topic, None)]
+    chosen = [known[place] for place in places if place in known]
+    absent = [Outcome(place, refusal="there is no such letter") for place in places if place not in known]
+    return absent + await requeue(broker, run, chosen, force=force)
+
+
+def _is_of(letter: "Letter", topic: str | None, source: str | None) -> bool:
+    held = letter.held
+    if held is None:
+        return topic is None and source is None
+    return topic in (None, held.topic) and source in (None, held.source)
+
+
+def moment(text: str, now: float) -> float:
+    """Seconds since the epoch that `2h` (ago) or an ISO time means. Raises typer.BadParameter."""
+    from datetime import datetime
+
+    if ago := re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text):
+        return now - float(ago[1]) * UNITS[ago[2]]
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError) as error:
+        raise typer.BadParameter(f"--since {text}: expected 90s, 30m, 2h, 7d or 2026-11-30T12:00") from error

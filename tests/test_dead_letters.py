@@ -1,0 +1,254 @@
+"""Dead letters as an operator meets them: listed, shown, put back."""
+
+import json
+from base64 import b64decode
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import msgspec
+import pytest
+
+import schemas
+from mentor_stream import broker as brokers
+from mentor_stream import letters, stream, topics
+from mentor_stream.letters import Letter, Mark
+from mentor_stream.requeue import REQUEUED_FROM, refusal, requeue
+from mentor_stream.stream import Stream
+from tests.builders import a_group, a_query
+from tests.runs import as_json, mentor_stream, url, write_config
+
+NEWER = msgspec.msgpack.encode(
+    msgspec.msgpack.decode(schemas.encode(a_query())) | {"version": 99, "mood": "\x1b[31msunny"}
+)
+HOSTILE = b"\x1b]0;owned\x07\x00\xff"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "trio"
+
+
+@pytest.fixture
+async def run(tmp_path: Path) -> AsyncIterator[Stream]:
+    async with stream.connect(url(tmp_path), "run", "rollout") as connected:
+        yield connected
+
+
+async def bury(run: Stream, topic: topics.Topic, *values: bytes) -> None:
+    """Let a component meet these bytes on a topic."""
+    async with run.broker.producer() as producer:
+        for value in values:
+            await producer.send(run.name(topic), b"key", value)
+    async with run.reader(topic, start="earliest", follow=False) as found:
+        async for _ in found:
+            pass
+
+
+def prepare(directory: Path, *values: bytes, run: str = "run") -> str:
+    """A run with these values refused on its queries; its config."""
+
+    async def main() -> None:
+        async with stream.connect(url(directory), run, "rollout") as connected:
+            await bury(connected, topics.QUERIES, *values)
+
+    anyio.run(main, backend="trio")
+    return write_config(directory, name=run)
+
+
+def test_letters_are_listed_oldest_first_with_where_who_and_why(tmp_path: Path) -> None:
+    config = prepare(tmp_path, HOSTILE, NEWER)
+    lines = mentor_stream("dead-letters", "list", config, "--json").stdout.splitlines()
+    first, second = map(json.loads, lines)
+    assert (first["place"], first["topic"], first["source"]) == (0, "run.queries", "rollout")
+    assert first["bytes"] == len(HOSTILE)
+    assert first["error"].startswith("ForeignRecord")
+    assert second["error"].startswith("NewerRecord")
+    assert second["whole"] is True
+    assert second["requeued"] is None
+    table = mentor_stream("dead-letters", "list", config).stdout.splitlines()
+    assert table[0].split() == ["place", "when", "where", "refused", "by", "size", "state", "why"]
+    assert "NewerRecord" in table[2]
+
+
+def test_letters_are_listed_by_time_topic_and_source(tmp_path: Path) -> None:
+    config = prepare(tmp_path, HOSTILE)
+
+    def listed(*filters: str) -> list[str]:
+        done = mentor_stream("dead-letters", "list", config, "--json", *filters)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    assert len(listed("--since", "1h", "--topic", "queries", "--source", "rollout")) == 1
+    assert len(listed("--topic", "run.queries")) == 1
+    assert listed("--since", "2100-01-01") == []
+    assert listed("--topic", "groups") == []
+    assert listed("--source", "trainer") == []
+
+
+@pytest.mark.parametrize(
+    ("filters", "complaint"),
+    [(("--since", "soon"), "expected 90s, 30m"), (("--topic", "quarries"), "known are queries, guided")],
+)
+def test_a_filter_that_means_nothing_is_named(tmp_path: Path, filters: list[str], complaint: str) -> None:
+    done = mentor_stream("dead-letters", "list", write_config(tmp_path), *filters)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_run_without_topics_has_no_letters_to_list(tmp_path: Path) -> None:
+    done = mentor_stream("dead-letters", "list", write_config(tmp_path))
+    assert done.returncode == 2
+    assert "run.dead-letters" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_letter_is_shown_with_its_record_and_nothing_in_it_reaches_the_terminal(tmp_path: Path) -> None:
+    config = prepare(tmp_path, HOSTILE, NEWER)
+    shown = mentor_stream("dead-letters", "show", config, "1").stdout
+    assert "NewerRecord: record query: version 99" in shown
+    assert '"question": "What is 2 + 3?"' in shown
+    assert '"mood": "\\u001b[31msunny"' in shown
+    foreign = mentor_stream("dead-letters", "show", config, "0").stdout
+    assert "1b 5d 30 3b" in foreign
+    assert not {"\x1b", "\x07", "\x00"} & set(shown + foreign)
+
+
+def test_a_letter_as_json_holds_all_its_bytes(tmp_path: Path) -> None:
+    config = prepare(tmp_path, HOSTILE, NEWER)
+    newer, foreign = (as_json("dead-letters", "show", config, place) for place in "10")
+    assert (b64decode(newer["value"]), b64decode(newer["key"])) == (NEWER, b"key")
+    assert newer["record"]["mood"] == "\x1b[31msunny"
+    assert newer["unreadable"].startswith("NewerRecord")
+    assert b64decode(foreign["value"]) == HOSTILE
+    assert foreign["record"] is None
+
+
+def test_a_letter_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    done = mentor_stream("dead-letters", "show", prepare(tmp_path, HOSTILE), "7")
+    assert done.returncode == 2
+    assert done.stderr.startswith("mentor-stream: run.dead-letters has no dead letter 7")
+
+
+def test_requeue_says_what_it_did_and_does_it_once(tmp_path: Path) -> None:
+    config = prepare(tmp_path, NEWER)
+    refused = as_json("dead-letters", "requeue", config, "0", "5", code=1)["letters"]
+    assert {one["place"]: one["refusal"].partition(" (")[0] for one in refused} == {
+        0: "it would come straight back",
+        5: "there is no such letter",
+    }
+    (done,) = as_json("dead-letters", "requeue", config, "0", "--force")["letters"]
+    assert (done["requeued"], done["topic"], done["offset"]) == (True, "run.queries", 1)
+    assert as_json("dead-letters", "requeue", config, "--all")["letters"] == []
+    again = mentor_stream("dead-letters", "requeue", config, "0")
+    assert again.returncode == 1
+    assert "letter 0 refused: it was requeued already, to run.queries/" in again.stdout
+    (listed,) = mentor_stream("dead-letters", "list", config, "--json").stdout.splitlines()
+    assert json.loads(listed)["requeued"]["to"] == f"run.queries/{done['partition']}/1"
+    assert "requeued to run.queries/" in mentor_stream("dead-letters", "show", config, "0").stdout
+
+
+@pytest.mark.parametrize("choice", [(), ("0", "--all"), ("0", "--topic", "queries")])
+def test_requeue_wants_letters_or_all_of_them(tmp_path: Path, choice: list[str]) -> None:
+    done = mentor_stream("dead-letters", "requeue", write_config(tmp_path), *choice)
+    assert done.returncode == 2
+    assert "name letters, or --all" in done.stderr
+
+
+@pytest.mark.anyio
+async def test_a_requeued_record_comes_out_under_its_key_and_says_where_it_was(run: Stream) -> None:
+    whole = schemas.encode(a_query())
+    await bury(run, topics.QUERIES, whole[:-3])
+    held = (await letters.get(run.broker, "run", 0)).held
+    assert held
+    # As if an older program had refused what this one reads.
+    await run.publish(topics.DEAD_LETTERS, msgspec.structs.replace(held, value=whole))
+    (letter,) = [one for one in await letters.find(run.broker, "run") if one.place == 1]
+    (outcome,) = await requeue(run.broker, "run", [letter], force=False)
+    assert outcome.to
+    async with run.reader(topics.QUERIES, start="earliest", follow=False) as queries:
+        (delivery,) = [d async for d in queries]
+    assert delivery.record == a_query()
+    assert delivery.message.key == b"key"
+    assert delivery.message.headers == ((REQUEUED_FROM, b"run.dead-letters/0/1"),)
+    assert delivery.message.offset == outcome.to.offset
+
+
+@pytest.mark.anyio
+async def test_a_mark_is_a_letter_that_any_reader_understands(run: Stream) -> None:
+    await bury(run, topics.QUERIES, HOSTILE)
+    await requeue(run.broker, "run", await letters.find(run.broker, "run"), force=True)
+    async with run.reader(topics.DEAD_LETTERS, start="earliest", follow=False) as found:
+        records = [delivery.record async for delivery in found]
+    assert [record.source for record in records] == ["rollout", "operator"]
+    assert records[1].error.startswith("letter 0 was requeued to run.queries/")
+
+
+@pytest.mark.anyio
+async def test_reading_letters_adds_none_even_when_one_is_poison_itself(run: Stream) -> None:
+    async with run.broker.producer() as producer:
+        await producer.send("run.dead-letters", b"", b"poison")
+    for _ in range(2):
+        (letter,) = await letters.find(run.broker, "run")
+    assert letter.held is None
+    assert (await letters.get(run.broker, "run", 0)).raw == b"poison"
+    (outcome,) = await requeue(run.broker, "run", [letter], force=True)
+    assert "it cannot be read itself" in outcome.refusal
+
+
+@pytest.mark.anyio
+async def test_a_record_too_large_for_its_topic_is_refused_and_the_others_go_back(tmp_path: Path) -> None:
+    async with brokers.connect(url(tmp_path)) as broker:
+        await broker.create_topics([brokers.TopicSpec("run.queries", max_message_bytes=20)])
+        async with stream.connect(url(tmp_path), "run", "rollout") as run:
+            await bury(run, topics.QUERIES, b"small", b"little")
+            large = msgspec.structs.replace((await letters.get(broker, "run", 0)).held, value=bytes(21))
+            await run.publish(topics.DEAD_LETTERS, large)
+            outcomes = await requeue(broker, "run", await letters.find(broker, "run"), force=True)
+    assert [outcome.to is not None for outcome in outcomes] == [True, True, False]
+    assert "a message of 21 bytes, 20 allowed" in outcomes[2].refusal
+
+
+def a_letter(topic: str = "run.queries", value: bytes | None = None, **changes: object) -> Letter:
+    """One that may be requeued, unless changed."""
+    held = schemas.DeadLetter(
+        source="rollout",
+        topic=topic,
+        partition=0,
+        offset=3,
+        error="NewerRecord",
+        key=b"key",
+        value=schemas.encode(a_query()) if value is None else value,
+        time=1.0,
+    )
+    return Letter(0, 1.0, len(held.value), msgspec.structs.replace(held, **changes), held.error)
+
+
+MARK = Mark(2.0, "run.queries/0/9")
+
+
+@pytest.mark.parametrize(
+    ("letter", "reason", "forced"),
+    [
+        (a_letter(), "", True),
+        (a_letter("run.groups", schemas.encode(a_group())), "", True),
+        (a_letter(value=HOSTILE), "it would come straight back (ForeignRecord", True),
+        (a_letter("run.groups"), "it would come straight back (ForeignRecord", True),
+        (replace(a_letter(), requeued=MARK), "requeued already, to run.queries/0/9", True),
+        (a_letter("run.policies"), "readers of run.policies rely on it", True),
+        (a_letter("run.dead-letters"), "readers of run.dead-letters rely on it", True),
+        (a_letter(whole=False), "only a part of the record was kept", False),
+        (a_letter("other.queries"), "other.queries is no topic of run 'run'", False),
+        (a_letter("run.run.queries"), "run.run.queries is no topic of run 'run'", False),
+        (a_letter("queries"), "queries is no topic of run 'run'", False),
+        (Letter(0, 1.0, 3, None, "why"), "it cannot be read itself (why)", False),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_may_go_back_and_what_force_allows(letter: Letter, reason: str, forced: bool) -> None:
+    told = refusal(letter, "run", force=False)
+    assert reason in told
+    assert bool(told) == bool(reason)
+    assert (refusal(letter, "run", force=True) == "") == forced
