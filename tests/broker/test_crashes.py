@@ -31,8 +31,9 @@ pytestmark = pytest.mark.slow
 
 ROUNDS = int(os.environ.get("CRASH_ROUNDS", "200"))
 PARTITIONS = 6
-SHARED_FILE: Mix = {"producer": 40, "consumer": 40, "stall": 15, "everyone": 5}
-CLUSTER: Mix = {"producer": 40, "consumer": 40, "stall": 14, "everyone": 3, "broker": 3}
+WORKERS: Mix = {"kill producer": 75, "kill consumer": 75, "stall producer": 12, "stall consumer": 24}
+SHARED_FILE: Mix = {**WORKERS, "kill everyone": 14}
+CLUSTER: Mix = {**WORKERS, "kill everyone": 8, "kill broker": 6}
 
 
 class Largest:

@@ -63,30 +63,28 @@ class Killer:
         victims = self._victims(blow)
         self._wait(blow.delay)
         log.info("round %d: %s %s", number, blow.kind, " ".join(place.member for place in victims))
-        match blow.kind:
-            case "broker":
+        match blow.kind.split():
+            case ["kill", "broker"]:
                 self._restart_broker()
-            case "stall":
-                self._stall(victims[0], blow.stall)
-            case _:
+            case ["kill", _]:
                 self._replace(victims)
+            case _:
+                self._stall(victims[0], blow.stall)
 
     def _victims(self, blow: Round) -> list[Place]:
-        match blow.kind:
-            case "everyone":
+        match blow.kind.split():
+            case [_, "everyone"]:
                 return [*self._workers, self._watcher]
-            case "broker":
+            case [_, "broker"]:
                 self._broker_back()
                 return []
-            case "stall":
-                among = self._workers
-            case "producer":
-                among = self._producers
-            case "consumer":
-                among = self._consumers
+            case [_, role]:
+                among = [place for place in self._workers if place.role == role]
+            case _:
+                raise ValueError(blow.kind)
         if blow.early:
             return [max(among, key=lambda place: place.started_at)]
-        self._until(lambda: any(place.at_work for place in among), "nobody is at work any more")
+        self._until(lambda: any(place.at_work for place in among), f"no {role} is at work any more")
         at_work = [place for place in among if place.at_work]
         return [at_work[int(blow.choice * len(at_work))]]
 

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["producer", "consumer", "stall", "everyone", "broker"]
-"""A producer or a consumer is killed, or one of them stopped for a while; all workers are killed at the same
-moment; the broker is killed, and started again while the rounds go on."""
+Kind = Literal[
+    "kill producer", "kill consumer", "stall producer", "stall consumer", "kill everyone", "kill broker"
+]
+"""Everyone: all workers at the same moment. The broker comes back while the rounds go on."""
 
 Mix = Mapping[Kind, int]
 """How many rounds of each kind there are in so many."""
@@ -39,7 +40,7 @@ def plan(seed: int, rounds: int, mix: Mix, *, lease: float) -> list[Round]:
     return [
         Round(
             kind,
-            early=kind in ("producer", "consumer") and draw.random() < EARLY,
+            early=kind in ("kill producer", "kill consumer") and draw.random() < EARLY,
             choice=draw.random(),
             delay=draw.uniform(0, 0.5),
             stall=draw.uniform(0.2, 3) * lease,
