@@ -1,12 +1,15 @@
-"""Which topics there are, their partitions and their limits."""
+"""Which topics there are, their partitions and their limits. Runs in worker threads.
+
+Topics change, if rarely: they get partitions, another retention, another limit. Every change counts the
+catalog's version up, so that who remembers topics knows at the cost of one row whether that still holds.
+"""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
 from mentor_stream.broker.base import BrokerError, TopicPartition, TopicSpec, UnknownTopic
-from mentor_stream.broker.sqlite.database import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,11 +17,8 @@ class Topic:
     """A topic as the file knows it; `partitions` are the ids under which its messages are kept."""
 
     id: int
-    name: str
+    spec: TopicSpec
     partitions: tuple[int, ...]
-    retention_seconds: float | None
-    retention_bytes: int | None
-    max_message_bytes: int
 
     def partition_of(self, key: bytes) -> int:
         """The number of the partition that messages of this key go to, the same in every process."""
@@ -26,60 +26,109 @@ class Topic:
 
     def places(self) -> dict[int, TopicPartition]:
         """Partition ids and what the contract calls them."""
-        return {key: TopicPartition(self.name, number) for number, key in enumerate(self.partitions)}
+        return {key: TopicPartition(self.spec.name, number) for number, key in enumerate(self.partitions)}
 
 
-class Catalog:
-    """Looks topics up and remembers them: a topic never changes and never goes."""
+class Memory:
+    """The topics as of the last `refresh`."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._known: dict[str, Topic] = {}
+    def __init__(self) -> None:
+        self._version = -1
+        self._topics: Mapping[str, Topic] = {}
 
-    async def topic(self, name: str) -> Topic:
-        """The topic called `name`. Raises UnknownTopic."""
-        if name not in self._known:
-            self._known = {topic.name: topic for topic in await self.all()}
-        if name not in self._known:
-            raise UnknownTopic(
-                f"{self._database.location.path} has no topic {name!r}: start a component of that run, "
-                "each creates what it uses, or correct run.name"
-            )
-        return self._known[name]
+    def get(self, name: str) -> Topic | None:
+        """The topic called `name`, if it is known."""
+        return self._topics.get(name)
 
-    async def all(self) -> list[Topic]:
-        """Every topic, as of now."""
-        return await self._database.read(_topics)
+    def __getitem__(self, name: str) -> Topic:
+        return self._topics[name]
 
-    async def create(self, specs: Sequence[TopicSpec]) -> None:
-        """Create the topics that do not exist. Raises BrokerError for one without partitions."""
-        for spec in specs:
-            if spec.partitions < 1:
-                raise BrokerError(f"topic {spec.name}: partitions is {spec.partitions}; use 1 or more")
-        existing = {topic.name for topic in await self.all()}
-        missing = [spec for spec in specs if spec.name not in existing]
-        if missing:
-            await self._database.write(lambda connection: [_create(connection, spec) for spec in missing])
+    def refresh(self, connection: sqlite3.Connection) -> None:
+        """Look whether anything changed, and what."""
+        latest = version(connection)
+        if latest != self._version:
+            self._topics = topics(connection)
+            self._version = latest
 
 
-def _topics(connection: sqlite3.Connection) -> list[Topic]:
+def version(connection: sqlite3.Connection) -> int:
+    """How often topics were created or changed."""
+    return connection.execute("SELECT version FROM catalog").fetchone()[0]
+
+
+def topics(connection: sqlite3.Connection) -> dict[str, Topic]:
+    """Every topic by its name."""
     partitions: dict[int, list[int]] = {}
     for topic, partition in connection.execute("SELECT topic, id FROM partitions ORDER BY topic, number"):
         partitions.setdefault(topic, []).append(partition)
     rows = connection.execute(
         "SELECT id, name, retention_seconds, retention_bytes, max_message_bytes FROM topics"
     )
-    return [Topic(row[0], row[1], tuple(partitions[row[0]]), *row[2:]) for row in rows]
+    return {
+        name: Topic(key, TopicSpec(name, len(partitions[key]), *limits), tuple(partitions[key]))
+        for key, name, *limits in rows
+    }
 
 
-def _create(connection: sqlite3.Connection, spec: TopicSpec) -> None:
-    added = connection.execute(
-        "INSERT INTO topics (name, retention_seconds, retention_bytes, max_message_bytes) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT DO NOTHING RETURNING id",
-        (spec.name, spec.retention_seconds, spec.retention_bytes, spec.max_message_bytes),
-    ).fetchone()
-    if added:
-        connection.executemany(
-            "INSERT INTO partitions (topic, number) VALUES (?, ?)",
-            [(added[0], number) for number in range(spec.partitions)],
+def find(connection: sqlite3.Connection, name: str) -> Topic:
+    """The topic called `name`. Raises UnknownTopic."""
+    topic = topics(connection).get(name)
+    if topic is None:
+        raise missing(connection, name)
+    return topic
+
+
+def missing(connection: sqlite3.Connection, name: str) -> UnknownTopic:
+    """What to raise when there is no topic called `name`."""
+    *_, path = connection.execute("PRAGMA database_list").fetchone()
+    return UnknownTopic(
+        f"{path} has no topic {name!r}: start a component of that run, each creates what it uses, or correct "
+        "run.name"
+    )
+
+
+def create(connection: sqlite3.Connection, specs: Sequence[TopicSpec]) -> None:
+    """Create those that do not exist. Raises BrokerError for one without partitions."""
+    for spec in specs:
+        _refuse_none(spec)
+        added = connection.execute(
+            "INSERT INTO topics (name, retention_seconds, retention_bytes, max_message_bytes)"
+            " VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id",
+            (spec.name, spec.retention_seconds, spec.retention_bytes, spec.max_message_bytes),
+        ).fetchone()
+        if added:
+            _add_partitions(connection, added[0], range(spec.partitions))
+            _count_up(connection)
+
+
+def alter(connection: sqlite3.Connection, spec: TopicSpec) -> None:
+    """Make the topic what `spec` says. Raises UnknownTopic, BrokerError for fewer partitions."""
+    _refuse_none(spec)
+    topic = find(connection, spec.name)
+    if spec.partitions < len(topic.partitions):
+        raise BrokerError(
+            f"topic {spec.name} has {len(topic.partitions)} partitions and cannot go down to "
+            f"{spec.partitions}: messages would be lost. Use {len(topic.partitions)} or more, or another "
+            "run.name"
         )
+    connection.execute(
+        "UPDATE topics SET retention_seconds = ?, retention_bytes = ?, max_message_bytes = ? WHERE id = ?",
+        (spec.retention_seconds, spec.retention_bytes, spec.max_message_bytes, topic.id),
+    )
+    _add_partitions(connection, topic.id, range(len(topic.partitions), spec.partitions))
+    _count_up(connection)
+
+
+def _refuse_none(spec: TopicSpec) -> None:
+    if spec.partitions < 1:
+        raise BrokerError(f"topic {spec.name}: partitions is {spec.partitions}; use 1 or more")
+
+
+def _add_partitions(connection: sqlite3.Connection, topic: int, numbers: range) -> None:
+    connection.executemany(
+        "INSERT INTO partitions (topic, number) VALUES (?, ?)", [(topic, number) for number in numbers]
+    )
+
+
+def _count_up(connection: sqlite3.Connection) -> None:
+    connection.execute("UPDATE catalog SET version = version + 1")

@@ -8,11 +8,11 @@ from functools import partial
 import anyio
 
 from mentor_stream.broker.background import beside
-from mentor_stream.broker.base import Message
-from mentor_stream.broker.sqlite.catalog import Topic
+from mentor_stream.broker.base import Message, OnGap
 from mentor_stream.broker.sqlite.database import Database
 from mentor_stream.broker.sqlite.lane import Cursor, Lane
 from mentor_stream.broker.sqlite.membership import Claim, Membership
+from mentor_stream.broker.sqlite.pace import Pace
 from mentor_stream.broker.sqlite.watch import Signal, Watch
 
 COMMIT_SECONDS = 0.1
@@ -23,25 +23,30 @@ class SqliteConsumer:
     """See broker.base.Consumer."""
 
     def __init__(
-        self, database: Database, membership: Membership, topics: Sequence[Topic], prefetch: int
+        self, database: Database, membership: Membership, topics: Sequence[str], prefetch: int, on_gap: OnGap
     ) -> None:
         self._database, self._membership = database, membership
-        self._places = {key: place for topic in topics for key, place in topic.places().items()}
-        self._lanes = {topic.name: Lane(prefetch) for topic in topics}
+        self._lanes = {topic: Lane(prefetch, on_gap) for topic in topics}
         self._beat = membership.lease / BEATS_PER_LEASE
         self._expires = 0.0
-        self._turn = anyio.Lock()
+        self._turn = anyio.Lock(fast_acquire=True)
+        self._pace = Pace()
         self._news, self._upkeep = Signal(), Signal()
 
     @property
     def skipped(self) -> int:
-        """Messages that were gone when their turn came."""
-        return 0
+        """See Consumer.skipped."""
+        return sum(lane.skipped for lane in self._lanes.values())
 
     def __aiter__(self) -> AsyncIterator[Message]:
         return self
 
     async def __anext__(self) -> Message:
+        await self._pace.keep()
+        for lane in self._lanes.values():
+            if lane.at_hand and time.monotonic() < self._expires:
+                return lane.next()
+            break
         async with self._turn:
             while True:
                 lane = await self._ready()
@@ -72,12 +77,12 @@ class SqliteConsumer:
             if position is not None:
                 cursor.prefix.committed(position)
         self._expires = standing.expires
+        held = [
+            Cursor(claim.partition, standing.places[claim.partition], committed, epoch=claim.epoch)
+            for claim, committed in standing.claims.items()
+        ]
         for topic, lane in self._lanes.items():
-            lane.assign(
-                Cursor(claim.partition, self._places[claim.partition], committed, epoch=claim.epoch)
-                for claim, committed in standing.claims.items()
-                if self._places[claim.partition].topic == topic
-            )
+            lane.assign(cursor for cursor in held if cursor.place.topic == topic)
         self._news.give()
 
     async def keep(self) -> None:
@@ -98,9 +103,7 @@ class SqliteConsumer:
     async def _ready(self) -> Lane | None:
         """The first topic, in order of preference, that has a message to hand out."""
         for lane in self._lanes.values():
-            if lane.hungry:
-                await lane.fetch(self._database)
-            if lane.waiting:
+            if await lane.ready(self._database):
                 return lane
         return None
 

@@ -1,17 +1,26 @@
 """Reads several partitions as one: fetches ahead within bounds, hands out one message at a time."""
 
+import logging
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
-from mentor_stream.broker.base import Message, TopicPartition
+from mentor_stream.broker.base import (
+    BUFFER_BYTES,
+    EARLIEST,
+    Bounds,
+    Message,
+    OffsetGap,
+    OnGap,
+    TopicPartition,
+)
 from mentor_stream.broker.prefix import Prefix
 from mentor_stream.broker.sqlite import log
 from mentor_stream.broker.sqlite.database import Database
+from mentor_stream.broker.sqlite.gap import Gap
 
-BUFFER_BYTES = 16 * 2**20
-"""About how much a lane fetches ahead, whatever its prefetch says."""
+logger = logging.getLogger(__name__)
 
 
 @dataclass(eq=False, slots=True)
@@ -21,30 +30,49 @@ class Cursor:
     partition: int
     place: TopicPartition
     position: int
+    """The offset to fetch next, or EARLIEST."""
     end: int = log.END
     epoch: int = 0
+    stopped: bool = False
+    """A gap waits to be told; behind it nothing is fetched."""
     prefix: Prefix = field(default_factory=Prefix)
 
 
 class Lane:
     """Partitions that share one bound: at most `prefetch` messages fetched ahead or not yet done."""
 
-    def __init__(self, prefetch: int) -> None:
+    def __init__(self, prefetch: int, on_gap: OnGap) -> None:
         self.cursors: dict[TopicPartition, Cursor] = {}
         self.stale = True
         """Something may have been appended since the last look."""
-        self._prefetch = prefetch
+        self.skipped = 0
+        """Messages that were gone when their turn came."""
+        self.catalog = -1
+        """The catalog's version at the last fetch."""
+        self._prefetch, self._on_gap = prefetch, on_gap
         self._cut = False
-        self._waiting: deque[tuple[Cursor, Message]] = deque()
+        self._waiting: deque[tuple[Cursor, Message | Gap]] = deque()
         self._bytes = 0
 
     @property
-    def waiting(self) -> bool:
-        """Whether a message can be handed out."""
-        return bool(self._waiting)
+    def at_hand(self) -> bool:
+        """Whether something can be handed out and there is no reason to look first."""
+        return not self.stale and bool(self._waiting) and type(self._waiting[0][1]) is Message
+
+    async def ready(self, database: Database) -> bool:
+        """Fetch if something may have come; whether there is a message, or a gap, to hand out.
+
+        One call at a time; `assign` may happen meanwhile.
+        """
+        while self._hungry or self._waiting:
+            if self._hungry:
+                await self._fetch(database)
+            if self._waiting and not self._passes_gap():
+                return True
+        return False
 
     @property
-    def hungry(self) -> bool:
+    def _hungry(self) -> bool:
         """Whether there may be something to fetch and there is room for it."""
         due = self.stale or (self._cut and not self._waiting)
         return due and bool(self.cursors) and self._room > 0 and self._bytes < BUFFER_BYTES
@@ -54,14 +82,16 @@ class Lane:
         handed_out = sum(len(cursor.prefix) for cursor in self.cursors.values())
         return self._prefetch - handed_out - len(self._waiting)
 
-    async def fetch(self, database: Database) -> None:
-        """Take in what follows. One call at a time; `assign` may happen meanwhile."""
+    async def _fetch(self, database: Database) -> None:
         self.stale = False
-        spans = [log.Span(c.partition, c.place, c.position, c.end) for c in self.cursors.values()]
-        cursors = dict(self.cursors)
+        cursors = {place: cursor for place, cursor in self.cursors.items() if not cursor.stopped}
+        spans = [log.Span(c.partition, c.place, c.position, c.end) for c in cursors.values()]
         size = BUFFER_BYTES - self._bytes
         fetched = await database.read(partial(log.fetch, spans=spans, count=self._room, size=size))
-        self._cut = fetched.cut
+        self._cut, self.catalog = fetched.cut, fetched.catalog
+        for place, kept in fetched.kept.items():
+            if self._holds(cursors[place]):
+                self._move(cursors[place], kept)
         for message in fetched.messages:
             cursor = cursors[message.place]
             if self._holds(cursor):
@@ -71,8 +101,11 @@ class Lane:
         self._rotate()
 
     def next(self) -> Message:
-        """Hand out the oldest message that waits."""
-        cursor, message = self._waiting.popleft()
+        """Hand out what `ready` has found. Raises OffsetGap for a gap, again and again."""
+        cursor, message = self._waiting[0]
+        if isinstance(message, Gap):
+            raise OffsetGap(message.error)
+        self._waiting.popleft()
         self._bytes -= len(message.value)
         cursor.prefix.delivered(message.offset)
         return message
@@ -95,7 +128,30 @@ class Lane:
                 self.cursors[new.place] = new
                 self.stale = True
         self._waiting = deque((cursor, message) for cursor, message in self._waiting if self._holds(cursor))
-        self._bytes = sum(len(message.value) for _, message in self._waiting)
+        self._bytes = sum(len(message.value) for _, message in self._waiting if isinstance(message, Message))
+
+    def _move(self, cursor: Cursor, kept: Bounds) -> None:
+        """The partition keeps other messages than those at the cursor: go there, or fetch no more."""
+        if cursor.position != EARLIEST:
+            self._waiting.append((cursor, Gap(cursor.place, cursor.position, kept)))
+            cursor.stopped = self._on_gap == "fail"
+        cursor.position = min(kept.first, cursor.end)
+        self.stale = True
+
+    def _passes_gap(self) -> bool:
+        """Whether what waits first is a gap, and is passed."""
+        cursor, gap = self._waiting[0]
+        if self._on_gap == "fail" or not isinstance(gap, Gap):
+            return False
+        self._waiting.popleft()
+        missing = gap.missing(cursor.end)
+        logger.warning("%s; going on there, %d messages are skipped", gap, missing)
+        if missing:
+            self.skipped += missing
+            last = gap.position + missing - 1
+            cursor.prefix.delivered(last)  # so that what was skipped is committed
+            cursor.prefix.done(last)
+        return True
 
     def _holds(self, cursor: Cursor) -> bool:
         return self.cursors.get(cursor.place) is cursor

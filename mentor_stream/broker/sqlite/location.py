@@ -5,6 +5,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from mentor_stream.broker.base import BrokerError
+from mentor_stream.broker.sqlite import compression
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,8 @@ class Location:
     """Seconds without a sign of life after which a consumer's partitions go to others."""
     timeout: float = 30.0
     """Seconds to wait for the file's write lock before the broker counts as unavailable."""
+    compression: str = "none"
+    """What producers do to values, `gzip` or `lz4` costing processor time; readers read all."""
 
 
 def parse(url: str) -> Location:
@@ -32,13 +35,23 @@ def parse(url: str) -> Location:
             location = replace(location, synchronous=text)
         elif name == "synchronous":
             raise BrokerError(f"run.broker is {url!r}: synchronous={text}; use full or normal")
+        elif name == "compression":
+            location = replace(location, compression=_compression(url, text))
         elif name in ("lease", "timeout"):
             location = replace(location, **{name: _seconds(url, name, text)})
         else:
             raise BrokerError(
-                f"run.broker is {url!r}: no option {name!r}; known: synchronous, lease, timeout"
+                f"run.broker is {url!r}: no option {name!r}; known: synchronous, lease, timeout, compression"
             )
     return location
+
+
+def _compression(url: str, text: str) -> str:
+    if text not in compression.NAMES:
+        known = " or ".join(compression.NAMES)
+        raise BrokerError(f"run.broker is {url!r}: compression={text}; use {known}")
+    compression.check(text)
+    return text
 
 
 def _seconds(url: str, name: str, text: str) -> float:

@@ -6,19 +6,19 @@ Every function takes a connection inside a transaction and partition ids of the 
 import sqlite3
 import time
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
 import msgspec
 
-from mentor_stream.broker.base import Bounds, Message, TopicPartition
+from mentor_stream.broker.base import EARLIEST, Bounds, Message, TopicPartition
+from mentor_stream.broker.sqlite import catalog
+from mentor_stream.broker.sqlite.compression import Stored, unpack
 
 _OFFSET_BITS = 40
 END = 2**_OFFSET_BITS
 """Above every offset."""
-_TRIM_ROWS = 1_000
-"""Most messages that one trim removes: it holds the write lock."""
 
 
 class Entry(NamedTuple):
@@ -26,17 +26,17 @@ class Entry(NamedTuple):
 
     partition: int
     key: bytes
-    value: bytes
     headers: bytes
+    value: Stored
 
     @property
     def size(self) -> int:
-        """Bytes of the message."""
-        return len(self.key) + len(self.headers) + len(self.value)
+        """Bytes that it takes in the file."""
+        return len(self.key) + len(self.headers) + len(self.value.data)
 
 
 class Span(NamedTuple):
-    """What to read next of a partition: offsets from `first` up to, not including, `end`."""
+    """What to read next of a partition: offsets from `first` (or EARLIEST) up to, not including, `end`."""
 
     partition: int
     place: TopicPartition
@@ -45,10 +45,16 @@ class Span(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """Messages of several spans, oldest first; `cut` when the spans may hold more already."""
+    """Messages of several spans, oldest first."""
 
     messages: list[Message]
     cut: bool
+    """The spans may hold more already."""
+    kept: dict[TopicPartition, Bounds]
+    """What is kept of the spans that begin at EARLIEST, and of those that begin at a gap: of the latter
+    there are no messages."""
+    catalog: int
+    """The catalog's version at the time."""
 
 
 def pack_headers(headers: Sequence[tuple[str, bytes]]) -> bytes:
@@ -69,14 +75,16 @@ def append(connection: sqlite3.Connection, entries: Sequence[Entry]) -> list[int
         for entry in entries
     }
     offsets: list[int] = []
+    rows: list[tuple[int, float, bytes, bytes, bytes, int]] = []
     for entry in entries:
         offset, latest, total = ends[entry.partition]
-        connection.execute(
-            "INSERT INTO messages (id, time, key, headers, value) VALUES (?, ?, ?, ?, ?)",
-            (_row(entry.partition, offset), latest, entry.key, entry.headers, entry.value),
-        )
+        row = _row(entry.partition, offset)
+        rows.append((row, latest, entry.key, entry.headers, entry.value.data, entry.value.codec))
         ends[entry.partition] = offset + 1, latest, total + entry.size
         offsets.append(offset)
+    connection.executemany(
+        "INSERT INTO messages (id, time, key, headers, stored, codec) VALUES (?, ?, ?, ?, ?, ?)", rows
+    )
     connection.executemany(
         "UPDATE partitions SET next = ?, latest = ?, bytes = ? WHERE id = ?",
         [(*end, partition) for partition, end in ends.items()],
@@ -87,31 +95,45 @@ def append(connection: sqlite3.Connection, entries: Sequence[Entry]) -> list[int
 def fetch(connection: sqlite3.Connection, spans: Sequence[Span], *, count: int, size: int) -> Fetched:
     """Up to `count` messages and about `size` bytes from the beginnings of the spans.
 
-    The spans share `count` evenly, and what one leaves over goes to the next. Where retention has
-    removed the first offsets, a span continues with what is kept.
+    The spans share `count` evenly, and what one leaves over goes to the next.
     """
     messages: list[Message] = []
-    cut = False
+    cut, kept = False, dict[TopicPartition, Bounds]()
     for index, span in enumerate(spans):
+        if size <= 0:
+            cut = True
+            break
         share = -(-(count - len(messages)) // (len(spans) - index))
         found = _read(connection, span, share, size)
+        gap = _gap(connection, span, found)
+        if gap is not None:
+            kept[span.place] = gap
+            found = found if span.first == EARLIEST else []
         messages.extend(found)
         size -= sum(len(message.value) for message in found)
-        cut = cut or len(found) == share or size <= 0
-        if size <= 0:
-            break
+        cut = cut or len(found) == share
     messages.sort(key=lambda message: message.timestamp)
-    return Fetched(messages, cut)
+    return Fetched(messages, cut or size <= 0, kept, catalog.version(connection))
+
+
+def _gap(connection: sqlite3.Connection, span: Span, found: Sequence[Message]) -> Bounds | None:
+    """What the partition keeps, when that is not what the span begins with."""
+    if span.first == span.end or (found and found[0].offset == span.first):
+        return None
+    kept = bounds(connection, span.partition)
+    return None if kept.first <= span.first <= kept.next else kept
 
 
 def _read(connection: sqlite3.Connection, span: Span, count: int, size: int) -> list[Message]:
     rows = connection.execute(
-        "SELECT id, time, key, headers, value FROM messages WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
-        (_row(span.partition, span.first), _row(span.partition, span.end), count),
+        "SELECT id, time, key, headers, stored, codec FROM messages WHERE id >= ? AND id < ?"
+        " ORDER BY id LIMIT ?",
+        (_row(span.partition, max(span.first, 0)), _row(span.partition, span.end), count),
     )
     messages: list[Message] = []
     with closing(rows):  # a statement left half read would keep the snapshot, and the WAL from shrinking
-        for row, timestamp, key, headers, value in rows:
+        for row, timestamp, key, headers, data, codec in rows:
+            value = unpack(Stored(codec, data))
             messages.append(Message(*span.place, row % END, key, value, timestamp, _unpack_headers(headers)))
             size -= len(value)
             if size <= 0:
@@ -126,6 +148,15 @@ def bounds(connection: sqlite3.Connection, partition: int) -> Bounds:
     )
 
 
+def size(connection: sqlite3.Connection, partitions: Iterable[int]) -> int:
+    """Bytes that the messages of the partitions take."""
+    sizes = (
+        connection.execute("SELECT bytes FROM partitions WHERE id = ?", (partition,)).fetchone()[0]
+        for partition in partitions
+    )
+    return sum(sizes)
+
+
 def offset_at(connection: sqlite3.Connection, partition: int, timestamp: float) -> int:
     """The first offset appended at or after `timestamp` (seconds since the epoch), or the end."""
 
@@ -138,23 +169,27 @@ def offset_at(connection: sqlite3.Connection, partition: int, timestamp: float) 
 
 
 def trim(
-    connection: sqlite3.Connection, partition: int, *, oldest: float | None, most_bytes: int | None
-) -> None:
-    """Forget messages appended before `oldest` (seconds), and the first ones above `most_bytes` in all."""
+    connection: sqlite3.Connection, partition: int, *, oldest: float | None, most_bytes: int | None, most: int
+) -> bool:
+    """Forget messages appended before `oldest` (seconds), and the first ones above `most_bytes` in all.
+
+    At most `most` messages at once: this holds the write lock. True when that was not enough.
+    """
     first, total = connection.execute(
         "SELECT first, bytes FROM partitions WHERE id = ?", (partition,)
     ).fetchone()
-    sizes = connection.execute(
-        "SELECT time, length(key) + length(headers) + length(value) FROM messages"
+    rows = connection.execute(
+        "SELECT time, length(key) + length(headers) + length(stored) FROM messages"
         " WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
-        (_row(partition, first), _row(partition, END), _TRIM_ROWS),
-    ).fetchall()
+        (_row(partition, first), _row(partition, END), most),
+    )
     kept = first
-    for timestamp, size in sizes:
-        expired = oldest is not None and timestamp < oldest
-        if not expired and (most_bytes is None or total <= most_bytes):
-            break
-        kept, total = kept + 1, total - size
+    with closing(rows):
+        for timestamp, size in rows:
+            expired = oldest is not None and timestamp < oldest
+            if not expired and (most_bytes is None or total <= most_bytes):
+                break
+            kept, total = kept + 1, total - size
     if kept > first:
         connection.execute(
             "DELETE FROM messages WHERE id >= ? AND id < ?", (_row(partition, first), _row(partition, kept))
@@ -162,6 +197,7 @@ def trim(
         connection.execute(
             "UPDATE partitions SET first = ?, bytes = ? WHERE id = ?", (kept, total, partition)
         )
+    return kept - first == most
 
 
 def _row(partition: int, offset: int) -> int:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from mentor_stream.broker.base import EARLIEST, TopicPartition
 from mentor_stream.broker.sqlite.assignment import balance
 
 
@@ -25,9 +26,12 @@ class Claim(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """What a member holds: claims with their committed offsets, safe until `expires` (monotonic seconds)."""
+    """What a member holds, safe until `expires` (monotonic seconds)."""
 
     claims: dict[Claim, int]
+    """With the committed offsets; EARLIEST while the group has committed none."""
+    places: dict[int, TopicPartition]
+    """What the contract calls the partitions."""
     expires: float
 
 
@@ -48,14 +52,18 @@ class Membership:
         """Commit, show a sign of life (or join, or join again), bury the dead, let go and take over."""
         now = time.monotonic()
         self._commit(connection, commits)
-        if self._expel(connection, now) | self._appear(connection, now):
+        if self._expel(connection, now) | self._appear(connection, now) | self._cover(connection):
             self._balance(connection)
         self._change_hands(connection)
         owned = connection.execute(
-            "SELECT partition, epoch, committed FROM assignments WHERE consumers = ? AND owner = ?",
+            "SELECT partition, epoch, committed, name, number FROM assignments"
+            " JOIN partitions ON partitions.id = partition JOIN topics ON topics.id = topic"
+            " WHERE consumers = ? AND owner = ?",
             (self.group, self.name),
-        )
-        return Standing({Claim(row[0], row[1]): row[2] for row in owned}, now + self.lease)
+        ).fetchall()
+        claims = {Claim(partition, epoch): committed for partition, epoch, committed, *_ in owned}
+        places = {partition: TopicPartition(*place) for partition, _, _, *place in owned}
+        return Standing(claims, places, now + self.lease)
 
     def leave(self, connection: sqlite3.Connection, commits: Mapping[Claim, int]) -> None:
         """Commit, and leave the partitions to the others at once."""
@@ -64,18 +72,20 @@ class Membership:
             self._balance(connection)
 
     def unsettled(self, connection: sqlite3.Connection) -> bool:
-        """Whether others wait for this member, or something waits for it. Writes nothing."""
+        """Whether others wait for this member, or something waits for it: renew. Writes nothing."""
         (unsettled,) = connection.execute(
             "SELECT NOT EXISTS (SELECT 1 FROM members WHERE consumers = :group AND name = :name)"
             " OR EXISTS (SELECT 1 FROM assignments WHERE consumers = :group AND ("
-            "   owner = :name AND wanted IS NOT :name OR owner IS NULL AND wanted = :name))",
-            {"group": self.group, "name": self.name},
+            "   owner = :name AND wanted IS NOT :name OR owner IS NULL AND wanted = :name))"
+            " OR EXISTS (SELECT 1 FROM partitions WHERE topic IN (SELECT value FROM json_each(:topics))"
+            "   AND NOT EXISTS (SELECT 1 FROM assignments WHERE consumers = :group AND partition = id))",
+            {"group": self.group, "name": self.name, "topics": self._topics()},
         ).fetchone()
         return bool(unsettled)
 
     def _commit(self, connection: sqlite3.Connection, commits: Mapping[Claim, int]) -> None:
         connection.executemany(
-            "UPDATE assignments SET committed = max(committed, ?)"
+            "UPDATE assignments SET committed = ?"
             " WHERE consumers = ? AND partition = ? AND owner = ? AND epoch = ?",
             [
                 (offset, self.group, claim.partition, self.name, claim.epoch)
@@ -108,14 +118,21 @@ class Membership:
             return False
         connection.execute(
             "INSERT INTO members (consumers, name, topics, seen, lease) VALUES (?, ?, ?, ?, ?)",
-            (self.group, self.name, msgspec.json.encode(self.topics).decode(), now, self.lease),
-        )
-        connection.executemany(
-            "INSERT INTO assignments (consumers, partition) SELECT ?, id FROM partitions WHERE topic = ?"
-            " ON CONFLICT DO NOTHING",
-            [(self.group, topic) for topic in self.topics],
+            (self.group, self.name, self._topics(), now, self.lease),
         )
         return True
+
+    def _cover(self, connection: sqlite3.Connection) -> bool:
+        """Let the group have partitions of our topics that it did not know; True when there were any."""
+        added = connection.execute(
+            "INSERT INTO assignments (consumers, partition, committed) SELECT ?, id, ? FROM partitions"
+            " WHERE topic IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING",
+            (self.group, EARLIEST, self._topics()),
+        )
+        return added.rowcount > 0
+
+    def _topics(self) -> str:
+        return msgspec.json.encode(self.topics).decode()
 
     def _balance(self, connection: sqlite3.Connection) -> None:
         members = [
@@ -155,7 +172,7 @@ class Membership:
 def lag(connection: sqlite3.Connection, group: str, partitions: Sequence[int]) -> int:
     """Messages kept in the partitions that the group has not committed yet."""
     (count,) = connection.execute(
-        "SELECT coalesce(sum(next - max(first, coalesce(committed, 0))), 0) FROM partitions"
+        "SELECT coalesce(sum(max(0, next - max(first, coalesce(committed, 0)))), 0) FROM partitions"
         " LEFT JOIN assignments ON partition = id AND consumers = ?"
         " WHERE id IN (SELECT value FROM json_each(?))",
         (group, msgspec.json.encode(partitions).decode()),

@@ -2,41 +2,64 @@
 
 import sqlite3
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
 
 import anyio
+from anyio import to_thread
 
-from mentor_stream.broker.base import BrokerError, MessageTooLarge, Receipt
-from mentor_stream.broker.sqlite import log
-from mentor_stream.broker.sqlite.catalog import Catalog, Topic
+from mentor_stream.broker.base import BrokerError, MessageTooLarge, Receipt, TopicSpec
+from mentor_stream.broker.sqlite import catalog, log
+from mentor_stream.broker.sqlite.compression import Stored, pack
 from mentor_stream.broker.sqlite.database import Database
 from mentor_stream.broker.sqlite.watch import Signal, Watch
 
 BATCH_BYTES = 8 * 2**20
 TRIM_SECONDS = 1.0
+TRIM_MESSAGES = 1_000
+"""A trim removes so many messages and two for each that came; it holds the write lock."""
+
+
+class _Sending(NamedTuple):
+    """A message on its way."""
+
+    topic: str
+    key: bytes
+    headers: bytes
+    value: bytes
+
+    @property
+    def size(self) -> int:
+        return len(self.key) + len(self.headers) + len(self.value)
 
 
 @dataclass(eq=False, slots=True)
-class _Sending:
-    """A message between `send` and the disk."""
+class _Batch:
+    """Messages that go into one transaction, and what became of them once it is settled."""
 
-    topic: Topic
-    entry: log.Entry
+    messages: list[_Sending] = field(default_factory=list)
+    size: int = 0
     settled: anyio.Event = field(default_factory=anyio.Event)
-    offset: int = -1
+    receipts: list[Receipt] = field(default_factory=list)
     failure: Exception | None = None
 
 
 class SqliteProducer:
     """See broker.base.Producer."""
 
-    def __init__(self, database: Database, catalog: Catalog, watch: Watch, max_inflight_bytes: int) -> None:
-        self._database, self._catalog, self._watch = database, catalog, watch
+    def __init__(
+        self, database: Database, questions: Database, watch: Watch, max_inflight_bytes: int
+    ) -> None:
+        self._database, self._questions, self._watch = database, questions, watch
+        self._compression = database.location.compression
+        self._topics = catalog.Memory()
         self._most = max_inflight_bytes
         self._inflight = self._begun = 0
-        self._queue: list[_Sending] = []
-        self._turn = anyio.Lock()
+        self._queue: deque[_Batch] = deque()
+        self._turn = anyio.Lock(fast_acquire=True)
         self._room, self._work = Signal(), Signal()
         self._closing = False
         self._trimmed: dict[int, float] = {}
@@ -49,17 +72,22 @@ class SqliteProducer:
             raise BrokerError("this producer is closed: send before leaving its context")
         self._begun += 1
         try:
-            return await self._send(topic, key, value, headers)
+            await self._check(topic, len(value))
+            batch, index = await self._enqueue(_Sending(topic, key, log.pack_headers(headers), value))
+            await batch.settled.wait()
         finally:
             self._begun -= 1
             self._work.give()
+        if batch.failure is not None:
+            raise _copied(batch.failure)
+        return batch.receipts[index]
 
     async def run(self) -> None:
         """Write what is sent until stopped, then what is left, also when cancelled."""
         with anyio.CancelScope(shield=True):
             while self._queue or self._begun or not self._closing:
                 if self._queue:
-                    await self._write(self._next_batch())
+                    await self._write(self._queue.popleft())
                 else:
                     await self._work.wait()
 
@@ -68,70 +96,86 @@ class SqliteProducer:
         self._closing = True
         self._work.give()
 
-    async def _send(
-        self, topic: str, key: bytes, value: bytes, headers: Sequence[tuple[str, bytes]]
-    ) -> Receipt:
-        found = await self._catalog.topic(topic)
-        if len(value) > found.max_message_bytes:
+    async def _check(self, name: str, size: int) -> None:
+        """Raises UnknownTopic, MessageTooLarge; neither by what may have changed since."""
+        topic = self._topics.get(name)
+        if topic is None or size > topic.spec.max_message_bytes:
+            await self._questions.read(self._topics.refresh)
+            topic = self._topics.get(name)
+        if topic is None:
+            raise await self._questions.read(partial(catalog.missing, name=name))
+        if size > topic.spec.max_message_bytes:
             raise MessageTooLarge(
-                f"topic {topic}: a message of {len(value)} bytes, {found.max_message_bytes} allowed; create "
-                "the topic with a larger max_message_bytes, or send less"
+                f"topic {name}: a message of {size} bytes, {topic.spec.max_message_bytes} allowed; raise the "
+                "topic's max_message_bytes, or send less"
             )
-        number = found.partition_of(key)
-        entry = log.Entry(found.partitions[number], key, value, log.pack_headers(headers))
-        sending = _Sending(found, entry)
-        await self._enqueue(sending)
-        await sending.settled.wait()
-        if sending.failure is not None:
-            raise sending.failure
-        return Receipt(topic, number, sending.offset)
 
-    async def _enqueue(self, sending: _Sending) -> None:
+    async def _enqueue(self, message: _Sending) -> tuple[_Batch, int]:
         """Queue it once there is room, first come first served; one message alone always has room."""
-        size = sending.entry.size
+        size = message.size
         async with self._turn:
             while self._inflight and self._inflight + size > self._most:
                 await self._room.wait()
             self._inflight += size
-            self._queue.append(sending)
+            if not self._queue or self._queue[-1].size + size > BATCH_BYTES:
+                self._queue.append(_Batch())
+            batch = self._queue[-1]
+            batch.messages.append(message)
+            batch.size += size
         self._work.give()
+        return batch, len(batch.messages) - 1
 
-    def _next_batch(self) -> list[_Sending]:
-        size = count = 0
-        while count < len(self._queue) and (not count or size + self._queue[count].entry.size <= BATCH_BYTES):
-            size += self._queue[count].entry.size
-            count += 1
-        batch, self._queue = self._queue[:count], self._queue[count:]
-        return batch
-
-    async def _write(self, batch: list[_Sending]) -> None:
+    async def _write(self, batch: _Batch) -> None:
         try:
-            offsets = await self._database.write(lambda connection: self._append(connection, batch))
+            values = await self._packed(batch.messages)
+            append = partial(self._append, messages=batch.messages, values=values)
+            batch.receipts = await self._database.write(append)
         except Exception as error:
-            for sending in batch:
-                sending.failure = _copied(error)
+            batch.failure = error
         else:
-            for sending, offset in zip(batch, offsets, strict=True):
-                sending.offset = offset
             self._watch.changed()
-        for sending in batch:
-            self._inflight -= sending.entry.size
-            sending.settled.set()
+        self._inflight -= batch.size
+        batch.settled.set()
         self._room.give()
 
-    def _append(self, connection: sqlite3.Connection, batch: list[_Sending]) -> list[int]:
-        offsets = log.append(connection, [sending.entry for sending in batch])
-        for partition, topic in {sending.entry.partition: sending.topic for sending in batch}.items():
-            self._trim(connection, partition, topic)
-        return offsets
+    async def _packed(self, messages: Sequence[_Sending]) -> list[Stored]:
+        """What to write: compressed before the file is locked, so that others can write meanwhile."""
 
-    def _trim(self, connection: sqlite3.Connection, partition: int, topic: Topic) -> None:
-        """Enforce retention on a partition that was written to, about once a second."""
-        seconds, most_bytes = topic.retention_seconds, topic.retention_bytes
+        def packed() -> list[Stored]:
+            return [pack(message.value, self._compression) for message in messages]
+
+        return packed() if self._compression == "none" else await to_thread.run_sync(packed)
+
+    def _append(
+        self, connection: sqlite3.Connection, messages: Sequence[_Sending], values: Sequence[Stored]
+    ) -> list[Receipt]:
+        """Append each to the partition of its key, of as many as there are in this transaction."""
+        self._topics.refresh(connection)
+        topics = [self._topics[message.topic] for message in messages]
+        numbers = [topic.partition_of(message.key) for topic, message in zip(topics, messages, strict=True)]
+        entries = [
+            log.Entry(topic.partitions[number], message.key, message.headers, value)
+            for topic, number, message, value in zip(topics, numbers, messages, values, strict=True)
+        ]
+        offsets = log.append(connection, entries)
+        for partition, topic in {
+            e.partition: topic for e, topic in zip(entries, topics, strict=True)
+        }.items():
+            self._trim(connection, partition, topic.spec, came=len(entries))
+        return [
+            Receipt(message.topic, number, offset)
+            for message, number, offset in zip(messages, numbers, offsets, strict=True)
+        ]
+
+    def _trim(self, connection: sqlite3.Connection, partition: int, spec: TopicSpec, came: int) -> None:
+        """Enforce retention on a partition that was written to, about once a second until it is."""
+        seconds, most_bytes = spec.retention_seconds, spec.retention_bytes
         due = time.monotonic() >= self._trimmed.get(partition, 0.0) + TRIM_SECONDS
         if due and (seconds is not None or most_bytes is not None):
             oldest = None if seconds is None else time.time() - seconds
-            log.trim(connection, partition, oldest=oldest, most_bytes=most_bytes)
+            most = TRIM_MESSAGES + 2 * came
+            if log.trim(connection, partition, oldest=oldest, most_bytes=most_bytes, most=most):
+                return  # the next batch goes on
             self._trimmed[partition] = time.monotonic()
 
 
