@@ -15,10 +15,10 @@ from mentor_stream.broker.base import (
     OnGap,
     TopicPartition,
 )
+from mentor_stream.broker.gap import Gap
 from mentor_stream.broker.prefix import Prefix
 from mentor_stream.broker.sqlite import log
 from mentor_stream.broker.sqlite.database import Database
-from mentor_stream.broker.sqlite.gap import Gap
 
 logger = logging.getLogger(__name__)
 

@@ -14,8 +14,11 @@ class Gap(NamedTuple):
 
     @property
     def foreign(self) -> bool:
-        """Whether nothing was ever there: the position is of another topic of this name."""
-        return self.position > self.kept.next
+        """Whether nothing was ever there: the position is of another topic of this name.
+
+        What is kept may have grown past the position since.
+        """
+        return self.position >= self.kept.first
 
     def missing(self, end: int) -> int:
         """Messages before `end` that are gone, as far as anyone can know."""
