@@ -17,6 +17,7 @@ async def wait_for_topics(broker: Broker, names: Collection[str]) -> None:
     told: set[str] = set()
     while missing := set(names) - set(await broker.topics()):
         if missing != told:
-            log.warning("waiting for the topics %s to be created", ", ".join(sorted(missing)))
+            named = ", ".join(sorted(missing))
+            log.warning("waiting for the topics %s: `mentor-stream topics create` makes them", named)
             told = missing
         await anyio.sleep(LOOK_SECONDS)
