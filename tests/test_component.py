@@ -32,7 +32,7 @@ def verdict(directory: Path, run: dict[str, str], **topics: int) -> list[str]:
         {"directory": "{d}/free"},
         {"directory": "relative/to/here"},
         {"broker": "sqlite:///{d}/free/stream.db?lease=1"},
-        {"broker": "kafka://one:9092,two?replication=3"},
+        {"broker": "kafka://one:9092,two?send_timeout=3"},
     ],
 )
 def test_a_run_that_can_start_has_no_problems(tmp_path: Path, run: dict[str, str]) -> None:

@@ -1,9 +1,11 @@
 """The Kafka engine, on kafka-python: its blocking clients, each behind one task, as the contract of base.py.
 
-settings.py  what a kafka:// URL and the environment say about the cluster
+settings.py  what a kafka:// URL and the environment say about the cluster; security.py: who we are to it
 client.py    one kafka-python client, one call at a time, and its errors in our terms
-admin.py     topics, offsets and lag
-producer.py  durable appends, with bounded bytes under way (budget.py)
+network.py   its connections, and what is wrong with them (trouble.py), said once (quiet.py)
+admin.py     offsets and lag; topics.py makes, changes and describes topics
+producer.py  durable appends, with bounded bytes under way (budget.py); sender.py mends kafka-python's
+             producer, and handover.py brings its acknowledgements to the event loop
 consumer.py  membership in a group: a lane for each topic (lane.py), turn by turn (turn.py)
 reader.py    reading by position; messages.py is how both poll
 cluster.py   the Broker that hands these out
@@ -14,8 +16,8 @@ from mentor_stream.broker.kafka.settings import parse
 
 
 def check(url: str) -> None:
-    """Raises BrokerError for a URL that cannot be. Whether the cluster answers shows when it is asked."""
-    parse(url)
+    """Raises BrokerError for settings and files that cannot be. Whether the cluster answers shows later."""
+    parse(url).client_options()
 
 
 __all__ = ["check", "connect"]

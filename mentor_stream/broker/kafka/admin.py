@@ -1,31 +1,27 @@
-"""Questions to the cluster about topics, offsets and groups, and the creation of topics."""
+"""Questions to the cluster about offsets and groups, and what topics.py does to topics."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import anyio
-from kafka import errors
-from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.structs import TopicPartition as KafkaPartition
 
 from mentor_stream.broker.base import (
     Bounds,
-    BrokerError,
     BrokerUnavailable,
     TopicPartition,
     TopicSpec,
+    TopicState,
     UnknownTopic,
 )
-from mentor_stream.broker.kafka.client import RETRIABLE, Client
+from mentor_stream.broker.kafka import topics
+from mentor_stream.broker.kafka.client import Client
+from mentor_stream.broker.kafka.topics import RawAdmin
 
-RawAdmin = Any
-"""A KafkaAdminClient. The type stubs in circulation are of kafka-python 2, where it could do less."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
-FRAMING_BYTES = 4096
-"""Room in max.message.bytes for what travels with a value: key, headers and the frame around them."""
 RETRY_SECONDS = 0.2
 NEW_TOPIC_SECONDS = 0.5
 """A topic just created may not have reached every broker: so long nobody calls it unknown."""
@@ -34,17 +30,36 @@ _FIRST, _END = -2, -1
 """Where a partition begins and ends, in the protocol's terms."""
 
 
+class _Limit(NamedTuple):
+    """What a topic's messages may measure, as answered at a time; None for a topic that is not there."""
+
+    at: float
+    limit: int | None
+    problem: str = ""
+
+
 class Admin:
     """Answers from the cluster. A question is put again until it is answered or connect_timeout is over."""
 
     def __init__(self, client: Client[RawAdmin]) -> None:
         self._client = client
-        self._limits: dict[str, int] = {}
+        self._limits: dict[str, _Limit] = {}
+        self._asking = anyio.Lock()
 
     async def create_topics(self, specs: Sequence[TopicSpec]) -> None:
         """Create those that do not exist and wait until they can be used. Raises BrokerError."""
         if specs:
-            await self._ask(_create, specs, self._client.settings.replication)
+            await self._ask(topics.create, specs)
+
+    async def alter_topic(self, spec: TopicSpec) -> None:
+        """Alter it and wait until it is altered. Raises UnknownTopic, BrokerError for fewer partitions."""
+        await self._ask(topics.alter, spec)
+        self.forget_limit(spec.name)
+        await self._ask(topics.await_altered, spec)
+
+    async def describe(self, topic: str) -> TopicState:
+        """The topic as it is. Raises UnknownTopic."""
+        return await self._ask(topics.describe, topic)
 
     async def topics(self) -> dict[str, int]:
         """Partition counts of all topics but Kafka's own."""
@@ -62,11 +77,32 @@ class Admin:
         """Kept messages that the group has not committed. Raises UnknownTopic."""
         return await self._ask(_lag, topic, group)
 
+    def known_limit(self, topic: str) -> int | None:
+        """Bytes that a value of the topic may have, when it was last asked; None if never."""
+        answer = self._limits.get(topic)
+        return answer.limit if answer else None
+
     async def message_limit(self, topic: str) -> int:
-        """Bytes that a value of the topic may have. Raises UnknownTopic."""
-        if topic not in self._limits:
-            self._limits[topic] = await self._ask(_message_limit, topic)
-        return self._limits[topic]
+        """The same now. Who asks at the same time shares the answer. Raises UnknownTopic."""
+        began = anyio.current_time()
+        async with self._asking:
+            answer = self._limits.get(topic)
+            if answer is None or answer.at < began:
+                answer = self._limits[topic] = await self._ask_limit(topic)
+        if answer.limit is None:
+            raise UnknownTopic(answer.problem)
+        return answer.limit
+
+    def forget_limit(self, topic: str) -> None:
+        """What was known is known to be wrong."""
+        self._limits.pop(topic, None)
+
+    async def _ask_limit(self, topic: str) -> _Limit:
+        try:
+            limit = await self._ask(topics.message_limit, topic)
+        except UnknownTopic as error:
+            return _Limit(anyio.current_time(), None, str(error))
+        return _Limit(anyio.current_time(), limit)
 
     async def _ask(
         self,
@@ -87,58 +123,14 @@ class Admin:
             await anyio.sleep(RETRY_SECONDS)
 
 
-def _create(admin: RawAdmin, specs: Sequence[TopicSpec], replication: int) -> None:
-    wanted = {
-        spec.name: {
-            "num_partitions": spec.partitions,
-            "replication_factor": max(spec.replication, replication),
-            "configs": topic_config(spec),
-        }
-        for spec in specs
-    }
-    answers = admin.create_topics(wanted, raise_errors=False)["topics"]
-    for answer in answers:
-        error = errors.for_code(answer["error_code"])
-        if error not in (errors.NoError, errors.TopicAlreadyExistsError):
-            if issubclass(error, RETRIABLE):
-                raise error(answer["error_message"])
-            raise BrokerError(f"topic {answer['name']} cannot be created: {answer['error_message']}")
-    admin.wait_for_topics(list(wanted))
-
-
-def topic_config(spec: TopicSpec) -> dict[str, str]:
-    """The Kafka configuration of a topic.
-
-    Kafka deletes whole segments, and never the one being written: segments are cut to a quarter of what
-    is kept, so that no more than a quarter too much is.
-    """
-    largest = spec.max_message_bytes + FRAMING_BYTES
-    config = {
-        "cleanup.policy": "delete",
-        "message.timestamp.type": "LogAppendTime",
-        "max.message.bytes": largest,
-        "retention.ms": -1,
-        "retention.bytes": -1,
-    }
-    if spec.retention_seconds is not None:
-        kept = math.ceil(spec.retention_seconds * 1000)
-        config |= {"retention.ms": kept, "segment.ms": max(1000, kept // 4)}
-    if spec.retention_bytes is not None:
-        segment = min(2**30, max(2**20, largest, spec.retention_bytes // 4))
-        config |= {"retention.bytes": spec.retention_bytes, "segment.bytes": segment}
-    return {name: str(value) for name, value in config.items()}
-
-
 def _topics(admin: RawAdmin) -> dict[str, int]:
     found = (topic for topic in admin.describe_topics() if not topic["is_internal"])
     return {topic["name"]: len(topic["partitions"]) for topic in found}
 
 
 def _partitions(admin: RawAdmin, topic: str) -> list[KafkaPartition]:
-    (found,) = admin.describe_topics([topic])
-    if found["error_code"]:
-        raise errors.for_code(found["error_code"])(f"topic {topic}")
-    return [KafkaPartition(topic, partition["partition_index"]) for partition in found["partitions"]]
+    found = topics.found(admin, topic)["partitions"]
+    return [KafkaPartition(topic, partition["partition_index"]) for partition in found]
 
 
 def _offsets(admin: RawAdmin, places: Sequence[KafkaPartition], which: int) -> dict[KafkaPartition, int]:
@@ -167,12 +159,3 @@ def _lag(admin: RawAdmin, topic: str, group: str) -> int:
     committed = admin.list_group_offsets({group: places})[group]
     # an offset of -1 says that nothing was committed
     return sum(b.next - max(b.first, committed[KafkaPartition(*place)].offset) for place, b in bounds.items())
-
-
-def _message_limit(admin: RawAdmin, topic: str) -> int:
-    name = "max.message.bytes"
-    wanted = ConfigResource(ConfigResourceType.TOPIC, topic, configs={name: ""})
-    found: Mapping[str, Mapping[str, str]] = admin.describe_configs([wanted])["topic"][topic]
-    if name not in found:
-        raise errors.UnknownTopicOrPartitionError(f"topic {topic}")
-    return int(found[name]["value"]) - FRAMING_BYTES

@@ -1,18 +1,21 @@
 """One kafka-python client and its rules: calls block, one at a time, and never on the event loop."""
 
-import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import anyio
+import anyio.lowlevel
 from anyio import to_thread
 from kafka import errors
-from kafka.net.compat import KafkaNetClient
 
+from mentor_stream.broker.background import beside
 from mentor_stream.broker.base import BrokerError, BrokerUnavailable, MessageTooLarge, UnknownTopic
-from mentor_stream.broker.kafka.settings import ENV_PREFIX, ConnectionSettings
+from mentor_stream.broker.kafka.network import Network, speaks_tls
+from mentor_stream.broker.kafka.security import where
+from mentor_stream.broker.kafka.settings import ConnectionSettings
+from mentor_stream.broker.kafka.trouble import CLOSES, trouble
 
 K = TypeVar("K")
 P = ParamSpec("P")
@@ -25,104 +28,107 @@ CLOSE_SECONDS = 5.0
 
 RETRIABLE: type[errors.KafkaError] = errors.RetriableError  # pyright: ignore[reportAttributeAccessIssue]
 """Errors that may pass. (The type stubs in circulation are of kafka-python 2.)"""
-_UNREACHABLE = (RETRIABLE, errors.IncompatibleBrokerVersion)
 _UNKNOWN_TOPIC = (errors.UnknownTopicOrPartitionError, errors.InvalidTopicError)
-_REFUSED = (
-    errors.AuthorizationError,
-    errors.SaslAuthenticationFailedError,
-    errors.UnsupportedSaslMechanismError,
-)
-_TOO_LARGE = (errors.MessageSizeTooLargeError, errors.RecordListTooLargeError)
+TOO_LARGE = (errors.MessageSizeTooLargeError, errors.RecordListTooLargeError)
+_PACKAGES = {"snappy": "python-snappy", "zstd": "zstandard", "lz4": "lz4"}
 
 
 class Client(Generic[K]):
     """A kafka-python client. A call is waited for even when cancelled, so two never meet inside it."""
 
-    def __init__(self, raw: K, settings: ConnectionSettings, turn: anyio.CapacityLimiter) -> None:
+    def __init__(
+        self, raw: K, settings: ConnectionSettings, network: Network, turn: anyio.CapacityLimiter
+    ) -> None:
         self.settings = settings
-        self._raw, self._turn = raw, turn
+        self._raw, self._network, self._turn = raw, network, turn
 
     async def call(self, function: Callable[Concatenate[K, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """`function(client, ...)` in the client's thread. Raises BrokerError for what Kafka complains of."""
         try:
             return await _in_thread(partial(function, self._raw, *args, **kwargs), self._turn)
         except errors.KafkaError as error:
-            raise explained(error, self.settings) from error
+            raise self.explained(error) from error
+
+    def explained(self, error: errors.KafkaError) -> BrokerError:
+        """A kafka-python error in the contract's terms."""
+        meant = explained(error, self.settings)
+        return self.unavailable(str(error)) if isinstance(meant, BrokerUnavailable) else meant
+
+    def unavailable(self, reason: str) -> BrokerUnavailable:
+        """The error of a cluster that does not do what we ask, with what is known of its servers."""
+        known = (f"{server}: {why}" for server, why in self._network.trouble.items())
+        return unavailable(self.settings, "; ".join((reason, *known)))
 
 
 @asynccontextmanager
 async def opened(
     kind: Callable[..., K], close: Callable[[K], None], settings: ConnectionSettings, **options: Any
 ) -> AsyncIterator[Client[K]]:
-    """A client of this kind for the block, closed by `close` whatever happens. Raises BrokerUnavailable."""
-    await _reach(settings)
-    turn = anyio.CapacityLimiter(1)
-    raw = await _in_thread(partial(_build, kind, settings, options), turn)
+    """A client of this kind for the block, closed by `close` whatever happens.
+
+    Raises BrokerUnavailable after connect_timeout, and BrokerError at once for what waiting does not cure.
+    """
+    turn, raws = anyio.CapacityLimiter(1), []
+    network = Network(settings.security)
     try:
-        yield Client(raw, settings, turn)
+        await _connect(partial(_build, kind, settings, network, options), network, raws.append, turn)
+        yield Client(raws[0], settings, network, turn)
     finally:
         with anyio.CancelScope(shield=True):
-            await _in_thread(partial(close, raw), turn)
+            for raw in raws:
+                await _in_thread(partial(close, raw), turn)
 
 
-async def _reach(settings: ConnectionSettings) -> None:
-    """Wait until a server listens; kafka-python's own wait can neither be cancelled nor say what is wrong."""
-    reason = "no answer"
-    with anyio.move_on_after(settings.connect_timeout):
-        while True:
-            for host, port in settings.addresses():
-                try:
-                    stream = await anyio.connect_tcp(host, port)
-                except OSError as error:
-                    reason = f"{host}:{port}: {error.__cause__ or error}"
-                else:
-                    await stream.aclose()
-                    return
-            await anyio.sleep(0.2)
-    raise unavailable(settings, f"{reason} within {settings.connect_timeout:g} s")
+async def _connect(
+    build: Callable[[], K], network: Network, built: Callable[[K], None], turn: anyio.CapacityLimiter
+) -> None:
+    """Build in the client's thread. `built` has it even when a cancellation arrives at the same time."""
+    try:
+        async with beside(network.given_up_when_cancelled):
+            await _in_thread(lambda: built(build()), turn)
+    except BrokerError:
+        # a connecting that was given up fails; what is to come out is the cancellation
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        raise
 
 
 async def _in_thread(call: Callable[[], T], turn: anyio.CapacityLimiter) -> T:
     return await to_thread.run_sync(call, limiter=turn, abandon_on_cancel=False)
 
 
-def _build(kind: Callable[..., K], settings: ConnectionSettings, options: dict[str, Any]) -> K:
-    """The client, connected; one that cannot connect leaves neither thread nor socket behind."""
-    networks: list[KafkaNetClient] = []
-
-    def network(**configuration: Any) -> KafkaNetClient:
-        networks.append(KafkaNetClient(**configuration))
-        return networks[-1]
-
-    complaints = _Complaints()
-    logging.getLogger("kafka").addHandler(complaints)
+def _build(
+    kind: Callable[..., K], settings: ConnectionSettings, network: Network, options: dict[str, Any]
+) -> K:
+    """The client, connected."""
     try:
         return kind(kafka_client=network, **settings.client_options(), **options)
-    except errors.KafkaError as error:
-        for each in networks:
-            each.close()
-        reason = (
-            f"{str(complaints) or error} (for TLS and passwords: {ENV_PREFIX}SECURITY_PROTOCOL and others)"
-        )
-        raise unavailable(settings, reason) from error
-    finally:
-        logging.getLogger("kafka").removeHandler(complaints)
+    except Exception as error:
+        network.close()
+        if isinstance(error, errors.KafkaError):
+            raise _not_connected(error, settings, network) from error
+        raise
 
 
-class _Complaints(logging.Handler):
-    """Why a connection fails: kafka-python logs it and raises a bare time-out, for a wrong password too."""
+def _not_connected(error: errors.KafkaError, settings: ConnectionSettings, network: Network) -> BrokerError:
+    if not isinstance(error, errors.KafkaTimeoutError):
+        found = trouble(error, settings.security)
+        return BrokerError(f"run.broker is {settings.url}: {found.reason}")
+    reasons = [f"{server}: {why}{_advice(server, why, settings)}" for server, why in network.trouble.items()]
+    return unavailable(
+        settings, "; ".join(reasons or ["no answer"]) + f" (for {settings.connect_timeout:g} s)"
+    )
 
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self._reasons: dict[str, None] = {}
 
-    def emit(self, record: logging.LogRecord) -> None:
-        _, lost, reason = record.getMessage().partition("Connection lost: ")
-        if lost:
-            self._reasons[reason] = None
-
-    def __str__(self) -> str:
-        return "; ".join(self._reasons)
+def _advice(server: str, reason: str, settings: ConnectionSettings) -> str:
+    """What may be the matter with a server that closes the connection without a word."""
+    if reason != CLOSES or settings.security.tls:
+        return ""
+    if speaks_tls(server):
+        tls = "SASL_SSL" if settings.security.sasl else "SSL"
+        return f", and it speaks TLS: set {where('security_protocol')} to {tls}"
+    if settings.security.sasl:
+        return ""
+    return f"; if it wants a password, set {where('security_protocol')} to SASL_PLAINTEXT"
 
 
 def unavailable(settings: ConnectionSettings, reason: str) -> BrokerUnavailable:
@@ -136,13 +142,22 @@ def explained(error: errors.KafkaError, settings: ConnectionSettings) -> BrokerE
     """A kafka-python error in the contract's terms."""
     if isinstance(error, _UNKNOWN_TOPIC):
         return UnknownTopic(f"{error}. Create the topic, or start a component: each creates what it uses")
-    if isinstance(error, _TOO_LARGE):
-        return MessageTooLarge(f"{error}. Raise the topic's max.message.bytes")
-    if isinstance(error, _REFUSED):
+    if isinstance(error, TOO_LARGE):
+        return MessageTooLarge(f"{error}. Raise topics.max_record_bytes")
+    if isinstance(error, errors.AuthorizationError):
         return BrokerError(
-            f"run.broker is {settings.url}: {error}. Check {ENV_PREFIX}USERNAME, {ENV_PREFIX}PASSWORD "
-            "and what the cluster allows this user"
+            f"run.broker is {settings.url}: {error}. The cluster has to allow it to the user "
+            f"{settings.security.username or 'ANONYMOUS'}"
         )
-    if isinstance(error, _UNREACHABLE):
+    if isinstance(error, errors.UnsupportedCodecError):
+        return BrokerError(f"run.broker is {settings.url}: {_missing_codec(str(error))}")
+    if isinstance(error, (RETRIABLE, errors.IncompatibleBrokerVersion)):
         return unavailable(settings, str(error))
     return BrokerError(f"run.broker is {settings.url}: {error}")
+
+
+def _missing_codec(text: str) -> str:
+    for codec, package in _PACKAGES.items():
+        if codec in text:
+            return f"a message is compressed with {codec}: install the package {package} to read it"
+    return text

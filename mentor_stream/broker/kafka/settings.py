@@ -1,24 +1,27 @@
 """What a kafka:// URL and the environment say about a cluster and how to reach it.
 
-    kafka://host:9092,other:9092?send_timeout=30&replication=3
+    kafka://host:9092,other:9092?send_timeout=30&compression=lz4
 
-Options, all with defaults: the fields of ConnectionSettings. Security: `security_protocol`, `sasl_mechanism`
-and `ssl_cafile`, in the URL or as MENTOR_STREAM_KAFKA_SECURITY_PROTOCOL and so on. Secrets come from the
-environment only: MENTOR_STREAM_KAFKA_USERNAME and MENTOR_STREAM_KAFKA_PASSWORD.
+Options, all with defaults: the fields of ConnectionSettings, and security.py's: `security_protocol`,
+`sasl_mechanism`, `ssl_cafile`, `ssl_certfile` and `ssl_keyfile`, in the URL or as
+MENTOR_STREAM_KAFKA_SECURITY_PROTOCOL and so on. Secrets come from the environment only:
+MENTOR_STREAM_KAFKA_USERNAME, MENTOR_STREAM_KAFKA_PASSWORD and MENTOR_STREAM_KAFKA_SSL_PASSWORD.
 """
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from mentor_stream.broker.base import BrokerError
+from mentor_stream.broker.kafka import security
+from mentor_stream.broker.kafka.security import ENV_PREFIX, Security
 
-ENV_PREFIX = "MENTOR_STREAM_KAFKA_"
-SECURITY = ("security_protocol", "sasl_mechanism", "ssl_cafile")
-CREDENTIALS = {"username": "sasl_plain_username", "password": "sasl_plain_password"}
 DEFAULT_PORT = 9092
+METADATA_SECONDS = 5.0
+"""So old is what a client knows of topics at most: new partitions are noticed after that time."""
+COMPRESSIONS = ("none", "gzip", "lz4")
 
 
 @dataclass(frozen=True)
@@ -33,32 +36,29 @@ class ConnectionSettings:
     """How long a message may wait for its acknowledgement; a broker's restart takes 10 to 30 s."""
     session_timeout: float = 10.0
     """A group member not heard of for so long loses its partitions (brokers allow 6 s to 30 min)."""
-    replication: int = 1
-    """The least number of replicas of topics we create."""
-    security: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """kafka-python's security options, credentials among them."""
+    compression: str = "none"
+    """How producers pack what they send, one of COMPRESSIONS; whatever it is, consumers can read it."""
+    security: Security = field(default_factory=Security)
 
     @property
     def url(self) -> str:
         """The cluster for error texts: no options, no secrets."""
         return f"kafka://{','.join(self.servers)}"
 
-    def addresses(self) -> list[tuple[str, int]]:
-        """Host and port of each server."""
-        return [_address(server) for server in self.servers]
-
     def client_options(self) -> dict[str, Any]:
-        """Options that every kafka-python client gets."""
+        """Options that every kafka-python client gets. Raises BrokerError for files that cannot be used."""
         return {
             "bootstrap_servers": list(self.servers),
             "bootstrap_timeout_ms": _ms(self.connect_timeout),
+            "metadata_max_age_ms": _ms(METADATA_SECONDS),
             # its default of 30 s would leave us away that long after a broker's short restart
             "reconnect_backoff_max_ms": 1000,
-            **self.security,
+            **self.security.options(),
         }
 
 
-_OPTIONS = tuple(f.name for f in fields(ConnectionSettings) if f.name not in ("servers", "security"))
+_TIMES = ("connect_timeout", "send_timeout", "session_timeout")
+_KNOWN = (*_TIMES, "compression", *security.OPTIONS)
 
 
 def parse(url: str, environment: Mapping[str, str] = os.environ) -> ConnectionSettings:
@@ -71,46 +71,52 @@ def parse(url: str, environment: Mapping[str, str] = os.environ) -> ConnectionSe
     servers = tuple(filter(None, parts.netloc.split(",")))
     if not servers or parts.path not in ("", "/") or parts.fragment:
         raise BrokerError(f"run.broker is {url!r}: expected kafka://host:port,...[?option=value]")
-    for server in servers:
-        _address(server)
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
-    security = {name: options.pop(name) for name in SECURITY if name in options}
+    for name in options.keys() - set(_KNOWN):
+        raise BrokerError(_unknown(name))
     return ConnectionSettings(
-        servers=servers,
-        security=_from_environment(environment) | security,
-        **{name: _number(name, value) for name, value in options.items()},
+        servers=tuple(map(_server, servers)),
+        compression=_compression(options.get("compression", "none")),
+        security=security.read(
+            {name: options[name] for name in security.OPTIONS if name in options}, environment
+        ),
+        **{name: _seconds(name, options[name]) for name in _TIMES if name in options},
     )
 
 
-def _address(server: str) -> tuple[str, int]:
+def _server(text: str) -> str:
+    """host:port, with Kafka's usual port where none is named."""
     try:
-        parts = urlsplit(f"//{server}")
+        parts = urlsplit(f"//{text}")
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise BrokerError(f"run.broker names the server {server!r}: {error}") from error
+        raise BrokerError(f"run.broker names the server {text!r}: {error}") from error
     if not host:
-        raise BrokerError(f"run.broker names the server {server!r}: expected host:port")
-    return host, port or DEFAULT_PORT
+        raise BrokerError(f"run.broker names the server {text!r}: expected host:port")
+    return f"[{host}]:{port or DEFAULT_PORT}" if ":" in host else f"{host}:{port or DEFAULT_PORT}"
 
 
-def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    names = {name: name for name in SECURITY} | CREDENTIALS
-    wanted = {option: environment.get(ENV_PREFIX + name.upper()) for name, option in names.items()}
-    return {option: value for option, value in wanted.items() if value}
+def _unknown(name: str) -> str:
+    if name in security.SECRETS:
+        return f"run.broker holds a secret: set {security.where(name)} in the environment instead"
+    if name == "replication":
+        return "run.broker has the option 'replication': set topics.replication in the config instead"
+    return f"run.broker has the option {name!r}: known are {', '.join(_KNOWN)}"
 
 
-def _number(name: str, text: str) -> Any:
-    if name not in _OPTIONS:
-        raise BrokerError(
-            f"run.broker has the option {name!r}: known are {', '.join((*_OPTIONS, *SECURITY))}"
-        )
-    whole = isinstance(getattr(ConnectionSettings, name), int)
+def _compression(text: str) -> str:
+    if text not in COMPRESSIONS:
+        raise BrokerError(f"run.broker has compression={text}: expected one of {', '.join(COMPRESSIONS)}")
+    return text
+
+
+def _seconds(name: str, text: str) -> float:
     try:
-        value = int(text) if whole else float(text)
+        value = float(text)
     except ValueError:
         value = 0
     if not 0 < value < float("inf"):
-        raise BrokerError(f"run.broker has {name}={text}: expected a {'whole ' * whole}number above 0")
+        raise BrokerError(f"run.broker has {name}={text}: expected a number above 0")
     return value
 
 

@@ -1,7 +1,7 @@
 """How topics are made and kept on Kafka."""
 
 from mentor_stream.broker import TopicSpec
-from mentor_stream.broker.kafka.admin import topic_config
+from mentor_stream.broker.kafka.topics import topic_config
 
 
 def test_a_topic_without_retention_keeps_everything():
