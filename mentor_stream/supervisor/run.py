@@ -68,6 +68,12 @@ class Run:
         except* GaveUp as failures:
             self.gave_up = causes(failures)
 
+    async def is_over(self, _code: int = 0) -> bool:
+        """Whether the final release is out: after it no exit code of trainer or rollout matters any more."""
+        async with opened(self.config, "supervisor") as stream:
+            self.release = await last_release(stream)
+        return self.release is not None and self.release.final
+
     def kill(self) -> None:
         """End every process at once."""
         for child in self.children:
@@ -75,23 +81,17 @@ class Run:
 
     async def _train(self) -> None:
         """Everything but the evaluator, until the trainer has published the final release."""
-        if await self._is_over():
+        if await self.is_over():
             return
         async with anyio.create_task_group() as workers:
             workers.start_soon(self.feeder.keep_alive, _said_so)
             for worker in self.rollouts:
-                workers.start_soon(worker.keep_alive, self._is_over)
+                workers.start_soon(worker.keep_alive, self.is_over)
             for worker in self.mentors:
                 workers.start_soon(worker.keep_alive, _said_so)
             workers.start_soon(self._finish_when_drained)
-            await self.trainer.keep_alive(self._is_over)
+            await self.trainer.keep_alive(self.is_over)
             workers.cancel_scope.cancel()
-
-    async def _is_over(self, _code: int = 0) -> bool:
-        """Whether the final release is out: after it no exit code of trainer or rollout matters any more."""
-        async with opened(self.config, "supervisor") as stream:
-            self.release = await last_release(stream)
-        return self.release is not None and self.release.final
 
     async def _finish_when_drained(self) -> None:
         """Tell the trainer to finish once nothing more can come, again and again in case it is restarted."""
@@ -105,7 +105,7 @@ class Run:
             mentored = any(mentor.state not in (State.FINISHED, State.FAILED) for mentor in self.mentors)
             at_rest = earlier and later and drained(earlier, later, settle_seconds=settle, mentored=mentored)
             # A process on its way out has no handler any more: the signal would be its death.
-            if at_rest and not await self._is_over():
+            if at_rest and not await self.is_over():
                 self.trainer.send(FINISH)
             earlier = later
 

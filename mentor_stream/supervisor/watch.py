@@ -1,7 +1,7 @@
 """One call of `mentor-stream up`, from taking the lock to telling how it went."""
 
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import anyio
 from rich.console import Console
@@ -40,12 +40,15 @@ async def _locked(config: Config, command_line: CommandLine, console: Console) -
 
 
 async def _up(config: Config, command_line: CommandLine, held: int, console: Console) -> int:
-    summary = await _finished_before(config)
-    if summary is not None:
-        console.print(messages.finished_before(summary, config))
-        return 0
     run = new_run(config, boards.new_board(config), command_line, held)
-    stopped_by = await _shown(run, console)
+    # Before anything is shown, and stoppable already: it may have to wait for topics that others create.
+    stopped_by = await _until_stopped(run, run.is_over)
+    if stopped_by is None:
+        summary = results.read(config) if run.release is not None and run.release.final else None
+        if summary is not None:
+            console.print(messages.finished_before(summary, config))
+            return 0
+        stopped_by = await _shown(run, console)
     if run.gave_up:
         for failure in run.gave_up:
             console.print(messages.error(str(failure)), soft_wrap=True)
@@ -56,12 +59,6 @@ async def _up(config: Config, command_line: CommandLine, held: int, console: Con
         return 128 + stopped_by
     console.print(messages.finished(await _results(run), config))
     return 0
-
-
-async def _finished_before(config: Config) -> Summary | None:
-    async with opened(config, "supervisor") as stream:
-        release = await results.last_release(stream)
-    return results.read(config) if release is not None and release.final else None
 
 
 async def _results(run: Run) -> Summary:
@@ -76,15 +73,18 @@ async def _shown(run: Run, console: Console) -> int | None:
     async with anyio.create_task_group() as around:
         around.start_soon(view.show, run.board, run.config.of(SupervisorConfig), console)
         around.start_soon(boards.follow, run.config, run.board)
-        stopped_by = await _until_stopped(run)
+        stopped_by = await _until_stopped(run, run.to_the_end)
         around.cancel_scope.cancel()
     return stopped_by
 
 
-async def _until_stopped(run: Run) -> int | None:
-    """The first signal cancels the run, which stops every component; the next one kills them."""
+async def _until_stopped(run: Run, work: Callable[[], Awaitable[object]]) -> int | None:
+    """Do this part of the run's work; the signal that ended it early, if one did.
+
+    The first signal cancels it, which stops every component; the next one kills them.
+    """
     received: list[int] = []
-    work = anyio.CancelScope()
+    working = anyio.CancelScope()
 
     def stop(signal_number: int) -> None:
         if received:
@@ -92,14 +92,14 @@ async def _until_stopped(run: Run) -> int | None:
         else:
             run.board.note("stopping every component; once more kills them")
         received.append(signal_number)
-        work.cancel()
+        working.cancel()
 
     async with anyio.create_task_group() as tasks:
-        with work:
+        with working:
             tasks.start_soon(_listen, stop)
-            await run.to_the_end()
+            await work()
         tasks.cancel_scope.cancel()
-    return received[0] if work.cancelled_caught else None
+    return received[0] if working.cancelled_caught else None
 
 
 async def _listen(stop: Callable[[int], None]) -> None:

@@ -5,9 +5,13 @@ import os
 import signal
 from pathlib import Path
 
+import anyio
+import anyio.to_thread
 import pytest
 
-from tests.supervisor.components import QUESTIONS
+from mentor_stream.broker import connect
+from mentor_stream.topics import TopicsConfig
+from tests.supervisor.components import QUESTIONS, read_config
 from tests.supervisor.conftest import Supervised, alive, children, ending, until
 
 pytestmark = pytest.mark.anyio
@@ -52,6 +56,34 @@ def check_results(out: Path) -> None:
     assert steps == sorted(set(steps)) == [1, 2, 3, 4]
     assert (out / "curves.png").read_bytes().startswith(b"\x89PNG")
     assert sorted(p.name for p in (out / "model").iterdir()) == ["config.json"]
+
+
+WAITS = "waiting for the topics small.collapsed, small.dead-letters"
+
+
+async def test_up_says_which_topics_it_waits_for_and_goes_on_once_somebody_creates_them(
+    supervised: Supervised,
+) -> None:
+    supervisor = supervised.up(MENTOR_STREAM__TOPICS__CREATE="false")
+    assert supervisor.stdout is not None
+    assert WAITS in await anyio.to_thread.run_sync(supervisor.stdout.readline)
+    assert children(supervisor.pid) == []
+    config = read_config(supervised.directory / "config.toml")
+    async with connect(config.run.broker) as broker:
+        await broker.create_topics(config.of(TopicsConfig).specs(config.run.name))
+    code, output = await ending(supervisor)
+    assert code == 0, output
+    assert "0.000  →  1.000" in output
+
+
+async def test_up_can_be_stopped_while_it_waits_for_topics(supervised: Supervised) -> None:
+    supervisor = supervised.up(MENTOR_STREAM__TOPICS__CREATE="false")
+    assert supervisor.stdout is not None
+    assert WAITS in await anyio.to_thread.run_sync(supervisor.stdout.readline)
+    supervisor.send_signal(signal.SIGINT)
+    code, output = await ending(supervisor)
+    assert code == 130
+    assert "Traceback" not in output
 
 
 async def test_a_component_that_keeps_dying_stops_the_run_and_is_named(supervised: Supervised) -> None:
