@@ -76,21 +76,22 @@ class Change:
         """Why the topic can never become what the config says, and the way out."""
         if self.actual is None or self.actual.partitions <= self.wanted.partitions:
             return None
-        has, setting = self.actual.partitions, f"topics.{self.topic.table}.partitions"
+        has, table = self.actual.partitions, self.topic.table
         if self.topic.ordered:
             return (
                 f"{self.name} has {has} partitions, but its readers need 1, and partitions cannot be taken "
                 "away: let run.name be another one, or delete the topic while nothing of the run is at work"
             )
         return (
-            f"{self.name} has {has} partitions and {setting} is {self.wanted.partitions}: taking partitions "
-            f"away would lose their records. Set {setting} to {has} or more, or another run.name"
+            f"{self.name} has {has} partitions, {self.wanted.partitions} are configured: taking partitions "
+            f"away would lose their records. Set topics.partitions or topics.{table}.partitions to {has} or "
+            "more, or another run.name"
         )
 
     @property
     def warnings(self) -> list[str]:
         """What the operator should know of the change, or has to do alone."""
-        return [warning for d in self.differences if (warning := _warning(self.name, d))]
+        return [warning for d in self.differences if (warning := _warning(d))]
 
 
 def terms(spec: TopicSpec) -> dict[str, Value]:
@@ -111,20 +112,20 @@ def _same(actual: Value, wanted: Value) -> bool:
     return actual == wanted
 
 
-def _warning(topic: str, difference: Difference) -> str | None:
+def _warning(difference: Difference) -> str | None:
     before, after = _limit(difference.actual), _limit(difference.wanted)
     match difference.setting:
         case "partitions" if after > before:
             return (
-                f"{topic}: with more partitions keys move: new records of a key may come to stand in another "
-                "partition than its earlier ones. Components of this system do not mind"
+                "keys move when partitions are added, so that new records of a key may stand in another "
+                "partition than its earlier ones; components of this system do not mind"
             )
         case "retention_hours" if after < before:
-            return f"{topic}: records older than {after:g} h are deleted, read or not"
+            return f"records older than {after:g} h are deleted, read or not"
         case "retention_bytes" if after < before:
-            return f"{topic}: above {after:,.0f} bytes a partition's oldest are deleted, read or not"
+            return f"above {after:,.0f} bytes a partition's oldest are deleted, read or not"
         case "replication":
-            return f"{topic}: only Kafka's own kafka-reassign-partitions.sh makes or removes copies"
+            return "only Kafka's own kafka-reassign-partitions.sh makes or removes copies"
     return None
 
 

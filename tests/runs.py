@@ -43,7 +43,7 @@ def as_json(*arguments: str, code: int = 0) -> Any:
 
 
 def write_config(
-    directory: Path, *, broker: str = "", name: str = "run", topics: str = "", run: str = ""
+    directory: Path, *, broker: str = "", name: str = "run", topics: str = "", data: str = ""
 ) -> str:
     """A config of everything that is needed, and its path."""
     path = directory / f"{name}.toml"
@@ -54,9 +54,9 @@ def write_config(
         directory = "{directory}/{name}"
         broker = "{broker or url(directory)}"
         policy = "{directory}"
-        {run}
         [data]
-        train = "none.jsonl"
+        train = "{directory}/train.jsonl"
+        {data}
         [topics]
         {topics}
         """

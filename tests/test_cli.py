@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 COMMANDS = ["feed", "rollout", "mentor", "train", "evaluate", "up", "check", "schemas"]
+GROUPS = {"topics": ["create", "list", "describe"], "dead-letters": ["list", "show", "requeue"]}
 
 
 def mentor_stream(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -20,6 +21,14 @@ def test_every_command_explains_itself_with_an_example(command: str) -> None:
     shown = mentor_stream(command, "--help")
     assert shown.returncode == 0
     assert f"Example: mentor-stream {command}" in shown.stdout
+
+
+@pytest.mark.parametrize("command", [f"{group} {one}" for group, some in GROUPS.items() for one in some])
+def test_every_command_of_a_group_explains_itself_with_an_example(command: str) -> None:
+    shown = mentor_stream(*command.split(), "--help")
+    assert shown.returncode == 0
+    assert f"Example: mentor-stream {command} examples/chain/demo.toml" in shown.stdout
+    assert command.split()[1] in mentor_stream(command.split()[0], "--help").stdout
 
 
 def test_the_schemas_are_exported_as_json() -> None:
@@ -72,9 +81,11 @@ def test_whatever_plugins_do_check_prints_json_and_no_traceback(tmp_path: Path) 
         assert [problem for problem in problems if words in problem], (words, problems)
 
 
-@pytest.mark.parametrize("command", ["feed", "rollout", "mentor", "train", "evaluate", "up"])
+@pytest.mark.parametrize(
+    "command", ["feed", "rollout", "mentor", "train", "evaluate", "up", "topics list", "dead-letters list"]
+)
 def test_a_missing_config_file_is_one_line_and_no_traceback(command: str, tmp_path: Path) -> None:
-    failed = mentor_stream(command, "nowhere.toml", cwd=tmp_path)
+    failed = mentor_stream(*command.split(), "nowhere.toml", cwd=tmp_path)
     assert failed.returncode == 2
     assert failed.stderr.startswith("mentor-stream: config file nowhere.toml: no such file")
     assert "Traceback" not in failed.stderr

@@ -72,7 +72,7 @@ def test_a_topic_as_configured_needs_nothing_though_kafka_keeps_milliseconds() -
 def test_fewer_partitions_are_refused_with_both_numbers_and_the_way_out() -> None:
     refusal = Change(GROUPS, replace(AS_IT_IS, partitions=2), AS_IT_IS).refusal
     assert refusal is not None
-    for words in ("run.groups has 4", "topics.groups.partitions is 2", "Set topics.groups.partitions to 4"):
+    for words in ("run.groups has 4 partitions, 2 are configured", "topics.groups.partitions to 4 or more"):
         assert words in refusal
 
 

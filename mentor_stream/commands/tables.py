@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Sequence
+from typing import IO
 
 from rich.console import Console
 from rich.table import Table
@@ -10,15 +11,16 @@ from rich.text import Text
 ENDLESS = 10_000
 
 
-def console() -> Console:
-    """Standard output. Nothing printed to it is read as markup: wrap foreign text in Text."""
-    width = None if sys.stdout.isatty() else ENDLESS
-    return Console(width=width, highlight=False, markup=False, emoji=False)
-
-
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
     """Print rows under headers; one that starts with > is of numbers, aligned to the right."""
-    made = Table(title=title or None, title_justify="left", title_style="bold cyan", box=None, pad_edge=False)
+    made = Table(
+        title=title or None,
+        title_justify="left",
+        title_style="bold cyan",
+        box=None,
+        pad_edge=False,
+        show_header=any(headers),
+    )
     for header in headers:
         number = header.startswith(">")
         made.add_column(
@@ -29,4 +31,14 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], title: str = ""
         )
     for row in rows:
         made.add_row(*map(Text, row))
-    console().print(made)
+    _print(made, sys.stdout)
+
+
+def _print(made: Table, out: IO[str]) -> None:
+    if out.isatty():
+        Console(file=out).print(made)
+        return
+    console = Console(file=out, width=ENDLESS)
+    with console.capture() as lines:
+        console.print(made)
+    out.writelines(f"{line.rstrip()}\n" for line in lines.get().splitlines())

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import typer
+
 from mentor_stream import plan
 from mentor_stream.commands import tables
 from mentor_stream.inventory import Holding
@@ -27,12 +29,12 @@ def show_changes(changes: Sequence[Change], *, applied: bool, refused: bool) -> 
         for c in changes
     ]
     tables.table(["topic", "outcome", "what differs"], rows)
-    for change in changes:
-        for warning in change.warnings:
-            tables.console().print(f"{warning}.")
+    for warning in dict.fromkeys(warning for change in changes for warning in change.warnings):
+        about = ", ".join(change.name for change in changes if warning in change.warnings)
+        typer.echo(f"{about}: {warning}.")
     alterable = any(d.alterable for change in changes for d in change.left(applied=applied))
     if alterable and not refused:
-        tables.console().print("Nothing that exists was changed: --apply does that.")
+        typer.echo("Nothing that exists was changed: --apply does that.")
 
 
 def changes_json(changes: Sequence[Change], *, applied: bool, refused: bool) -> list[dict[str, Any]]:
@@ -84,6 +86,7 @@ def show_holding(holding: Holding, change: Change) -> None:
         for number, b in sorted(holding.bounds.items())
     ]
     tables.table([">partition", ">first", ">next", ">records"], rows)
+    typer.echo()
 
 
 def holding_json(holding: Holding) -> dict[str, Any]:
