@@ -49,6 +49,12 @@ async def test_topics_created_by_several_at_once_exist_once(broker_url, name):
     }
 
 
+async def test_a_topic_without_partitions_is_refused_by_name(broker, name):
+    with pytest.raises(BrokerError, match=rf"(?i){name}.*partitions"):
+        await broker.create_topics([TopicSpec(name, partitions=0)])
+    assert name not in await broker.topics()
+
+
 async def test_a_topic_is_described_as_it_was_created(broker, name):
     made = TopicSpec(
         name, partitions=3, retention_seconds=7200.5, retention_bytes=5 * 2**20, max_message_bytes=2**20

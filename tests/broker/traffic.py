@@ -14,7 +14,7 @@ BLOCK = 2**16
 
 def short_lived(topic: str) -> TopicSpec:
     """A topic of one partition that keeps little more than a MiB, the least that Kafka deletes at once."""
-    return TopicSpec(topic, retention_bytes=2**20, max_message_bytes=BLOCK)
+    return TopicSpec(topic, retention_bytes=2**20, max_message_bytes=8 * BLOCK)
 
 
 async def fill(broker: Broker, topic: str, count: int, partitions: int = 1) -> None:
