@@ -154,7 +154,7 @@ def _sqlite_commits(job: Job) -> Iterator[dict[int, int]]:
         connection = sqlite3.connect(path, timeout=60)
         rows = connection.execute(
             "SELECT number, committed FROM assignments JOIN partitions ON partitions.id = partition"
-            " JOIN topics ON topics.id = topic WHERE topics.name = ? AND consumers = ?",
+            " JOIN topics ON topics.id = topic WHERE topics.name = ? AND consumers = ? AND committed >= 0",
             (job.topic, job.group),
         ).fetchall()
         connection.close()
