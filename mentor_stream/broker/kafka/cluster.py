@@ -1,6 +1,5 @@
 """A Kafka cluster as the contract's Broker."""
 
-import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
@@ -9,7 +8,6 @@ from kafka import KafkaAdminClient
 from mentor_stream.broker.base import (
     Bounds,
     Broker,
-    BrokerError,
     Consumer,
     OnGap,
     Producer,
@@ -17,14 +15,19 @@ from mentor_stream.broker.base import (
     TopicPartition,
     TopicSpec,
     TopicState,
+    UnknownTopic,
 )
 from mentor_stream.broker.kafka.admin import Admin
 from mentor_stream.broker.kafka.client import opened
 from mentor_stream.broker.kafka.consumer import consuming
 from mentor_stream.broker.kafka.lane import group_id
 from mentor_stream.broker.kafka.producer import producing
+from mentor_stream.broker.kafka.quiet import quiet
 from mentor_stream.broker.kafka.reader import reading
 from mentor_stream.broker.kafka.settings import ConnectionSettings, parse
+
+QUESTION_MS = 5000
+"""A node that hangs is asked for so long before another one is."""
 
 
 class KafkaBroker:
@@ -42,9 +45,10 @@ class KafkaBroker:
         self, topics: Sequence[str], *, group: str, prefetch: int = 64, on_gap: OnGap = "fail"
     ) -> AsyncIterator[Consumer]:
         """A member of the group for the block. Raises UnknownTopic."""
-        for topic in dict.fromkeys(topics):
+        wanted = list(dict.fromkeys(topics))
+        for topic in wanted:
             await self._admin.bounds(topic)
-        async with consuming(self._settings, list(dict.fromkeys(topics)), group, prefetch) as consumer:
+        async with consuming(self._settings, wanted, group, prefetch=prefetch, on_gap=on_gap) as consumer:
             yield consumer
 
     @asynccontextmanager
@@ -56,13 +60,15 @@ class KafkaBroker:
         prefetch: int = 64,
         on_gap: OnGap = "fail",
     ) -> AsyncIterator[Reader]:
-        """A reader for the block. Raises UnknownTopic, BrokerError for a partition that is not there."""
+        """A reader for the block. Raises UnknownTopic."""
         bounds: dict[TopicPartition, Bounds] = {}
         for topic in {place.topic for place in start}:
             bounds |= await self._admin.bounds(topic)
         for place in start.keys() - bounds.keys():
-            raise BrokerError(f"topic {place.topic} has no partition {place.partition}")
-        async with reading(self._settings, start, bounds, follow=follow, prefetch=prefetch) as reader:
+            raise UnknownTopic(f"topic {place.topic} has no partition {place.partition}")
+        async with reading(
+            self._settings, start, bounds, follow=follow, prefetch=prefetch, on_gap=on_gap
+        ) as reader:
             yield reader
 
     async def create_topics(self, specs: Sequence[TopicSpec]) -> None:
@@ -70,12 +76,12 @@ class KafkaBroker:
         await self._admin.create_topics(specs)
 
     async def alter_topic(self, spec: TopicSpec) -> None:
-        """See base.py."""
-        raise NotImplementedError
+        """Partitions, retention and size of an existing topic."""
+        await self._admin.alter_topic(spec)
 
     async def describe(self, topic: str) -> TopicState:
-        """See base.py."""
-        raise NotImplementedError
+        """The topic as it is."""
+        return await self._admin.describe(topic)
 
     async def topics(self) -> Mapping[str, int]:
         """All topics and their partition counts."""
@@ -98,13 +104,7 @@ class KafkaBroker:
 async def connect(url: str) -> AsyncIterator[Broker]:
     """The cluster behind a kafka:// URL (settings.py). Raises BrokerUnavailable after connect_timeout."""
     settings = parse(url)
-    _quiet()
-    async with opened(KafkaAdminClient, KafkaAdminClient.close, settings) as client:
+    quiet()
+    options = {"request_timeout_ms": QUESTION_MS}
+    async with opened(KafkaAdminClient, KafkaAdminClient.close, settings, **options) as client:
         yield KafkaBroker(settings, Admin(client))
-
-
-def _quiet() -> None:
-    """kafka-python narrates every connection; unless someone asked for that, its warnings are enough."""
-    logger = logging.getLogger("kafka")
-    if logger.level == logging.NOTSET:
-        logger.setLevel(logging.WARNING)

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import anyio
 import anyio.lowlevel
 
-from mentor_stream.broker.base import Message
+from mentor_stream.broker.base import Message, OnGap
 from mentor_stream.broker.kafka.lane import Lane, member
 from mentor_stream.broker.kafka.settings import ConnectionSettings
 
@@ -25,7 +25,7 @@ class KafkaConsumer:
     @property
     def skipped(self) -> int:
         """Messages that were gone when their turn came."""
-        return 0
+        return sum(lane.skipped for lane in self.lanes.values())
 
     def __aiter__(self) -> AsyncIterator[Message]:
         return self
@@ -56,12 +56,12 @@ class KafkaConsumer:
 
 @asynccontextmanager
 async def consuming(
-    settings: ConnectionSettings, topics: Sequence[str], group: str, prefetch: int
+    settings: ConnectionSettings, topics: Sequence[str], group: str, *, prefetch: int, on_gap: OnGap
 ) -> AsyncIterator[KafkaConsumer]:
     """A member of the group for the block, in every topic."""
     consumer = KafkaConsumer()
     async with AsyncExitStack() as stack:
         for topic in topics:
-            lane = member(settings, topic, group, prefetch, consumer.news)
+            lane = member(settings, topic, group, prefetch, on_gap, consumer.news)
             consumer.lanes[topic] = await stack.enter_async_context(lane)
         yield consumer

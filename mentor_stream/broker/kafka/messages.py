@@ -1,14 +1,19 @@
-"""What a consumer polls, as messages of the contract."""
+"""What a consumer fetches, as messages of the contract."""
 
-import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from kafka import KafkaConsumer as RawConsumer
 
-from mentor_stream.broker.base import Message
-from mentor_stream.broker.kafka.client import CLOSE_SECONDS, POLL_SECONDS, RETRIABLE
+from mentor_stream.broker.base import BUFFER_BYTES, Message
+from mentor_stream.broker.kafka.client import CLOSE_SECONDS
 from mentor_stream.broker.kafka.settings import ConnectionSettings
 
-log = logging.getLogger(__name__)
+FETCH_BYTES = BUFFER_BYTES // 4
+"""The most that a node answers at once, unless the first message alone is more. A client holds up to two such
+answers of each node: one that it takes apart, and the next."""
+PARTITION_BYTES = FETCH_BYTES // 2
+"""The most of one partition in an answer, so that a long one does not keep the others out."""
 
 
 def consumer_options(settings: ConnectionSettings) -> dict[str, object]:
@@ -18,22 +23,19 @@ def consumer_options(settings: ConnectionSettings) -> dict[str, object]:
     """
     return {
         "enable_auto_commit": False,
-        # also where reading goes on after retention took the offset we were at
-        "auto_offset_reset": "earliest",
+        # a position that the partition does not have is an error, and intake.py's: never a silent jump
+        "auto_offset_reset": "none",
         "allow_auto_create_topics": False,
+        "fetch_max_bytes": FETCH_BYTES,
+        "max_partition_fetch_bytes": PARTITION_BYTES,
         "session_timeout_ms": round(settings.session_timeout * 1000),
         "heartbeat_interval_ms": round(settings.session_timeout * 1000 / 5),
         "metrics_enabled": False,
     }
 
 
-def poll(raw: RawConsumer, most: int, seconds: float = POLL_SECONDS) -> list[Message]:
-    """At most `most` messages, waiting a while for the first; none while the cluster is away."""
-    try:
-        found = raw.poll(timeout_ms=round(seconds * 1000), max_records=most)
-    except RETRIABLE as error:
-        log.warning("the cluster is away: %s", error)
-        return []
+def messages(found: Mapping[Any, Iterable[Any]]) -> Sequence[Message]:
+    """What a poll found, in its order."""
     return [
         Message(
             topic=record.topic,

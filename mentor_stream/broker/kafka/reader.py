@@ -1,66 +1,76 @@
 """Reading by position, outside any group. Nobody waits for a reader, so it needs no task of its own."""
 
+import logging
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
+import anyio
 import anyio.lowlevel
 from kafka import KafkaConsumer as RawConsumer
-from kafka.structs import TopicPartition as KafkaPartition
 
-from mentor_stream.broker.base import Bounds, Message, TopicPartition
+from mentor_stream.broker.base import Bounds, Message, OffsetGap, OnGap, TopicPartition
+from mentor_stream.broker.gap import Gap
 from mentor_stream.broker.kafka.client import Client, opened
-from mentor_stream.broker.kafka.messages import close, consumer_options, poll
+from mentor_stream.broker.kafka.messages import close, consumer_options
 from mentor_stream.broker.kafka.settings import ConnectionSettings
+from mentor_stream.broker.kafka.source import Ends, Source, plan
+
+log = logging.getLogger(__name__)
 
 
 class KafkaReader:
     """The contract's Reader: fetches the next messages when those it has are used up."""
 
     def __init__(
-        self,
-        client: Client[RawConsumer],
-        start: Mapping[TopicPartition, int],
-        ends: Mapping[TopicPartition, int] | None,
-        prefetch: int,
+        self, client: Client[RawConsumer], source: Source, ends: Ends | None, prefetch: int, on_gap: OnGap
     ) -> None:
-        self._client, self._start, self._ends, self._prefetch = client, start, ends, prefetch
-        self._fetched: deque[Message] = deque()
-        self._turn = anyio.Lock()
-
-    @property
-    def skipped(self) -> int:
+        self.skipped = 0
         """Messages that were gone when their turn came."""
-        return 0
+        self._client, self._source, self._prefetch, self._on_gap = client, source, prefetch, on_gap
+        self._ends = ends
+        """None follows for ever."""
+        self._fetched: deque[Message] = deque()
+        self._gap: Gap | None = None
+        self._turn = anyio.Lock()
 
     def __aiter__(self) -> AsyncIterator[Message]:
         return self
 
     async def __anext__(self) -> Message:
         await anyio.lowlevel.checkpoint()
+        if self._fetched:
+            return self._fetched.popleft()
         async with self._turn:
             while not self._fetched:
+                if self._gap is not None:
+                    raise OffsetGap(self._gap.error)
                 if self._ends is not None and not self._ends:
                     raise StopAsyncIteration
                 await self._fetch()
             return self._fetched.popleft()
 
+    def meet(self, gap: Gap) -> None:
+        """The next message of a partition is gone."""
+        if self._on_gap == "fail":
+            self._gap = gap
+            return
+        end = gap.kept.next if self._ends is None else self._ends.get(gap.place, gap.kept.next)
+        missing = gap.missing(end)
+        log.warning("%s; going on there, %d messages are skipped", gap, missing)
+        self.skipped += missing
+
     async def _fetch(self) -> None:
-        messages = await self._client.call(poll, self._prefetch)
-        self._fetched.extend(m for m in messages if self._wanted(m))
-        if self._ends is not None:
-            self._ends = await self._client.call(_ahead, self._ends)
-
-    def _wanted(self, message: Message) -> bool:
-        """Whether it lies between where reading starts and ends."""
-        end = self._ends.get(message.place, 0) if self._ends is not None else message.offset + 1
-        return self._start[message.place] <= message.offset < end
-
-
-def _ahead(raw: RawConsumer, ends: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-    """The partitions whose end is still to come. By position: the last offsets may hold no message."""
-    positions = {place: raw.position(KafkaPartition(*place), timeout_ms=0) for place in ends}
-    return {place: end for place, end in ends.items() if (positions[place] or 0) < end}
+        ends = self._ends
+        if ends is None:
+            polled = await self._client.call(lambda _: self._source.follow(self._prefetch))
+            self._fetched.extend(polled.messages)
+        else:
+            polled, left = await self._client.call(lambda _: self._source.read_up_to(ends, self._prefetch))
+            self._fetched.extend(m for m in polled.messages if m.offset < ends.get(m.place, 0))
+            self._ends = left
+        for gap in polled.gaps:
+            self.meet(gap)
 
 
 @asynccontextmanager
@@ -71,18 +81,16 @@ async def reading(
     *,
     follow: bool,
     prefetch: int,
+    on_gap: OnGap,
 ) -> AsyncIterator[KafkaReader]:
-    """A reader for the block. An offset that retention has taken means the first one kept."""
-    first = {place: max(offset, bounds[place].first) for place, offset in start.items()}
-    ends = {place: bounds[place].next for place in start if first[place] < bounds[place].next}
-    # a seek beyond the end would be reset to the beginning
-    seeks = {place: min(offset, bounds[place].next) for place, offset in first.items()}
+    """A reader for the block, of topics of which `bounds` has all partitions."""
+    planned = plan(start, bounds)
+    known: dict[str, int] = {}
+    for place in bounds:
+        known[place.topic] = known.get(place.topic, 0) + 1
     async with opened(RawConsumer, close, settings, **consumer_options(settings)) as client:
-        await client.call(_seek, seeks)
-        yield KafkaReader(client, start, None if follow else ends, prefetch)
-
-
-def _seek(raw: RawConsumer, offsets: Mapping[TopicPartition, int]) -> None:
-    raw.assign([KafkaPartition(*place) for place in offsets])
-    for place, offset in offsets.items():
-        raw.seek(KafkaPartition(*place), offset)
+        source = await client.call(Source, planned.begins, known)
+        reader = KafkaReader(client, source, None if follow else planned.ends, prefetch, on_gap)
+        for gap in planned.gaps:
+            reader.meet(gap)
+        yield reader

@@ -11,9 +11,10 @@ from kafka import KafkaConsumer as RawConsumer
 from kafka.structs import OffsetAndMetadata
 from kafka.structs import TopicPartition as KafkaPartition
 
-from mentor_stream.broker.base import Message, TopicPartition
+from mentor_stream.broker.base import TopicPartition
 from mentor_stream.broker.kafka.client import RETRIABLE
-from mentor_stream.broker.kafka.messages import poll
+from mentor_stream.broker.kafka.intake import Intake, Polled
+from mentor_stream.broker.kafka.knowledge import is_behind, learn
 
 log = logging.getLogger(__name__)
 
@@ -40,15 +41,19 @@ class Outcome:
 
     committed: Mapping[TopicPartition, int]
     changes: Sequence[Change]
-    messages: Sequence[Message]
+    polled: Polled
     behind: bool
     """Whether our partitions hold more than was polled, or were not looked at yet."""
 
 
-class Rebalances(ConsumerRebalanceListener):
-    """Notes which partitions come and go. Runs in the client's network thread, so it only takes notes."""
+class Member(ConsumerRebalanceListener):
+    """Our part in the group. Notes which partitions come and go.
+
+    It is told so in the client's network thread, so it only takes notes.
+    """
 
     def __init__(self, raw: RawConsumer) -> None:
+        self.intake = Intake(raw)
         self._raw = raw
         self._changes: deque[Change] = deque()
 
@@ -73,16 +78,16 @@ class Rebalances(ConsumerRebalanceListener):
         self._changes.append((what, frozenset(TopicPartition(*place) for place in places)))
 
 
-def join(raw: RawConsumer, topic: str) -> Rebalances:
+def join(raw: RawConsumer, topic: str) -> Member:
     """Subscribe; the polls that follow make us a member."""
-    # a member that leads before it knows the partitions hands out none of them, and may never look again
-    raw.partitions_for_topic(topic)
-    listener = Rebalances(raw)
-    raw.subscribe(topics=[topic], listener=listener)
-    return listener
+    # a member that leads before it knows the partitions hands out none of them
+    learn(raw, topic)
+    member = Member(raw)
+    raw.subscribe(topics=[topic], listener=member)
+    return member
 
 
-def take(raw: RawConsumer, listener: Rebalances, turn: Turn) -> Outcome:
+def take(raw: RawConsumer, member: Member, turn: Turn) -> Outcome:
     """Do what the turn asks for."""
     committed = commit(raw, turn.commit, COMMIT_TIMEOUT_SECONDS)
     # what is paused is set anew each time: a rebalance forgets it
@@ -90,9 +95,20 @@ def take(raw: RawConsumer, listener: Rebalances, turn: Turn) -> Outcome:
         raw.resume(*raw.paused())
     else:
         raw.pause(*raw.assignment())
-    messages = poll(raw, max(1, turn.room), turn.wait)
-    behind = any(_is_behind(raw, place) for place in raw.assignment())
-    return Outcome(committed, listener.drain(), messages, behind)
+    _keep_joining(raw)
+    polled = member.intake.poll(max(1, turn.room), turn.wait)
+    return Outcome(committed, member.drain(), polled, is_behind(raw))
+
+
+def _keep_joining(raw: RawConsumer) -> None:
+    """A poll that ends before the joining does leaves that to the next one, which may not know of it.
+
+    Of a leader that joins since there are more partitions kafka-python would forget it: it would be
+    no member any more, and never again.
+    """
+    coordinator = raw._coordinator  # pyright: ignore[reportAttributeAccessIssue]
+    if coordinator.rejoining:
+        coordinator.request_rejoin()
 
 
 def commit(
@@ -108,8 +124,3 @@ def commit(
         log.info("offsets not committed for now: %s", error)
         return {}
     return offsets
-
-
-def _is_behind(raw: RawConsumer, place: KafkaPartition) -> bool:
-    end = raw.highwater(place)
-    return end is None or (raw.position(place, timeout_ms=0) or 0) < end
