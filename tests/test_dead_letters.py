@@ -23,6 +23,8 @@ NEWER = msgspec.msgpack.encode(
     msgspec.msgpack.decode(schemas.encode(a_query())) | {"version": 99, "mood": "\x1b[31msunny"}
 )
 HOSTILE = b"\x1b]0;owned\x07\x00\xff"
+NAMED = msgspec.msgpack.encode({"schema": "\x1b[31mred\n", "version": 1})
+"""The reason why it is refused quotes it."""
 
 
 @pytest.fixture
@@ -106,14 +108,18 @@ def test_a_run_without_topics_has_no_letters_to_list(tmp_path: Path) -> None:
 
 
 def test_a_letter_is_shown_with_its_record_and_nothing_in_it_reaches_the_terminal(tmp_path: Path) -> None:
-    config = prepare(tmp_path, HOSTILE, NEWER)
+    config = prepare(tmp_path, HOSTILE, NEWER, NAMED)
     shown = mentor_stream("dead-letters", "show", config, "1").stdout
     assert "NewerRecord: record query: version 99" in shown
     assert '"question": "What is 2 + 3?"' in shown
     assert '"mood": "\\u001b[31msunny"' in shown
     foreign = mentor_stream("dead-letters", "show", config, "0").stdout
     assert "1b 5d 30 3b" in foreign
-    assert not {"\x1b", "\x07", "\x00"} & set(shown + foreign)
+    named = mentor_stream("dead-letters", "show", config, "2").stdout
+    assert r"record \x1b[31mred\n: expected a record query" in named
+    listed = mentor_stream("dead-letters", "list", config).stdout
+    assert len(listed.splitlines()) == 4
+    assert not {"\x1b", "\x07", "\x00"} & set(shown + foreign + named + listed)
 
 
 def test_a_letter_as_json_holds_all_its_bytes(tmp_path: Path) -> None:
@@ -184,6 +190,14 @@ async def test_a_mark_is_a_letter_that_any_reader_understands(run: Stream) -> No
         records = [delivery.record async for delivery in found]
     assert [record.source for record in records] == ["rollout", "operator"]
     assert records[1].error.startswith("letter 0 was requeued to run.queries/")
+
+
+@pytest.mark.anyio
+async def test_letters_are_found_without_holding_all_their_bytes(run: Stream) -> None:
+    await bury(run, topics.QUERIES, HOSTILE)
+    (letter,) = await letters.find(run.broker, "run")
+    assert letter.held
+    assert (letter.size, letter.held.value) == (len(HOSTILE), b"")
 
 
 @pytest.mark.anyio

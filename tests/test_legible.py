@@ -57,8 +57,10 @@ def test_what_is_deep_is_cut() -> None:
 
 
 def test_values_too_large_to_decode_are_shown_as_bytes() -> None:
-    bomb = b"\xdd\xff\xff\xff\xff" + b"\x90" * legible.MAX_DECODED
-    assert legible.view(bomb).startswith("0000  dd ff ff ff ff 90")
+    count = legible.MAX_DECODED
+    assert legible.view(b"\xdd" + count.to_bytes(4, "big") + b"\x90" * count).startswith(
+        "0000  dd 00 80 00 00 90"
+    )
 
 
 def test_bytes_that_are_no_message_pack_are_dumped() -> None:
