@@ -4,7 +4,6 @@ python -m benchmarks.codec --json
 """
 
 import argparse
-import json
 import time
 from collections.abc import Callable
 from statistics import median
@@ -14,6 +13,7 @@ import msgpack
 import numpy as np
 
 import schemas
+from benchmarks.rows import Finding, row, show
 
 ROUNDS, REPEATS = 41, 200
 
@@ -57,17 +57,10 @@ def microseconds(work: Callable[[], Any]) -> float:
     return (time.perf_counter() - start) / REPEATS * 1e6
 
 
-def compare(name: str, ours: Callable[[], Any], bare: Callable[[], Any]) -> dict[str, Any]:
+def compare(name: str, ours: Callable[[], Any], bare: Callable[[], Any]) -> Finding:
     """Medians of interleaved rounds."""
     pairs = [(microseconds(ours), microseconds(bare)) for _ in range(ROUNDS)]
-    value, baseline = median(p[0] for p in pairs), median(p[1] for p in pairs)
-    return {
-        "name": name,
-        "value": round(value, 2),
-        "unit": "us",
-        "baseline": round(baseline, 2),
-        "ratio": round(value / baseline, 3),
-    }
+    return row(name, median(p[0] for p in pairs), "us", median(p[1] for p in pairs)), None
 
 
 def main() -> None:
@@ -78,16 +71,11 @@ def main() -> None:
     group = a_large_group()
     data = schemas.encode(group)
     plain = msgpack.unpackb(data)
-    rows = [
+    findings = [
         compare("codec.pack", lambda: schemas.encode(group), lambda: msgpack.packb(plain)),
         compare("codec.unpack", lambda: schemas.decode(data, schemas.Group), lambda: msgpack.unpackb(data)),
     ]
-    for row in rows:
-        print(
-            json.dumps(row)
-            if as_json
-            else f"{row['name']}: {row['value']} us, bare {row['baseline']} us, {row['ratio']}x"
-        )
+    show(findings, as_json=as_json)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,64 @@
+"""The benchmarks run and say what they found in one form. What they find is for a machine left alone."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.rows import Wanted, row
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", *arguments]
+    return subprocess.run(
+        command, cwd=ROOT, env=environment or None, capture_output=True, text=True, timeout=600
+    )
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
+    directory = tmp_path_factory.mktemp("benchmark")
+    done = run("benchmarks.broker", "--engine", "sqlite", "--quick", "--json", "--directory", str(directory))
+    assert done.returncode == 0, done.stderr
+    assert not list(directory.iterdir()), "a benchmark leaves nothing behind"
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_every_row_of_the_broker_benchmark_has_the_same_form(rows: list[dict[str, object]]) -> None:
+    assert rows
+    for found in rows:
+        assert list(found) == ["name", "value", "unit", "baseline", "ratio"]
+        assert isinstance(found["unit"], str)
+        numbers = found["value"], found["baseline"], found["ratio"]
+        assert all(isinstance(number, float) for number in numbers), found
+
+
+def test_the_broker_benchmark_has_a_row_for_every_promise(rows: list[dict[str, object]]) -> None:
+    names = {found["name"] for found in rows}
+    for mode in "full", "normal":
+        engine = f"broker.sqlite-{mode}"
+        assert {
+            f"{engine}.{way}.{size}" for way in ("produce", "consume") for size in ("65kB", "1MB")
+        } <= names
+        assert {f"{engine}.loop-lag.{size}.p99" for size in ("65kB", "1MB")} <= names
+        assert {f"{engine}.memory.2000-records", f"{engine}.memory.growth"} <= names
+
+
+def test_the_broker_benchmark_without_a_kafka_says_how_to_get_one(tmp_path: Path) -> None:
+    done = run("benchmarks.broker", "--engine", "kafka", "--quick", "--directory", str(tmp_path), PATH="")
+    assert done.returncode == 1
+    assert "KAFKA_HOME" in done.stderr
+    assert "--kafka" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_promise_is_kept_up_to_its_limit_and_not_beyond() -> None:
+    half = row("r", 5, "MB/s", 10)
+    assert Wanted("ratio", "at least", 0.5).kept(half)
+    assert not Wanted("ratio", "at least", 0.51).kept(half)
+    assert Wanted("value", "at most", 5).kept(half)
+    assert not Wanted("value", "at most", 4.9).kept(half)
