@@ -24,6 +24,8 @@ pytestmark = pytest.mark.anyio
 
 LARGEST = TopicSpec("").max_message_bytes
 MIB = 2**20
+FETCHING_SECONDS = 2.0
+"""Long enough to fetch far too much, for an engine that would."""
 
 
 async def test_a_message_of_the_topics_limit_passes_and_one_byte_more_is_refused(broker, name):
@@ -62,9 +64,10 @@ async def test_about_so_many_bytes_are_fetched_ahead_whatever_the_prefetch(
     await send_blocks(broker, name, 4 * BUFFER_BYTES // MIB, MIB)
     async with taking(broker, name) as messages:
         await take(messages, 1)
+        await anyio.sleep(FETCHING_SECONDS)
         await broker.alter_topic(TopicSpec(name, max_message_bytes=MIB, retention_bytes=MIB))
         await forget(broker, name, 4 * BUFFER_BYTES // MIB, patience)
         ahead: list[Message] = []
         with pytest.raises(OffsetGap):
             await collect(messages, ahead)
-    assert sum(len(message.value) for message in ahead) <= 2 * BUFFER_BYTES
+    assert sum(len(message.value) for message in ahead) <= 1.5 * BUFFER_BYTES
