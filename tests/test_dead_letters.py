@@ -1,10 +1,12 @@
 """Dead letters as an operator meets them: listed, shown, put back."""
 
 import json
+import time
 from base64 import b64decode
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import anyio
 import msgspec
@@ -180,6 +182,28 @@ async def test_a_requeued_record_comes_out_under_its_key_and_says_where_it_was(r
     assert delivery.message.key == b"key"
     assert delivery.message.headers == ((REQUEUED_FROM, b"run.dead-letters/0/1"),)
     assert delivery.message.offset == outcome.to.offset
+
+
+@pytest.mark.anyio
+async def test_letters_and_marks_are_the_same_on_kafka(kafka: str) -> None:
+    name = f"run-{uuid4().hex[:8]}"
+    async with stream.connect(f"kafka://{kafka}", name, "rollout") as run:
+        await bury(run, topics.QUERIES, HOSTILE, NEWER)
+        for force, done in ((False, False), (True, True), (False, False)):
+            found = await letters.find(run.broker, name)
+            outcomes = await requeue(run.broker, name, found, force=force)
+            assert [outcome.to is not None for outcome in outcomes] == [done, done]
+        newest = await letters.get(run.broker, name, 1)
+        assert [letter.place for letter in await letters.find(run.broker, name, since=newest.time)][-1] == 1
+        assert await letters.find(run.broker, name, since=time.time() + 3600) == []
+        with pytest.raises(letters.NoLetter):
+            await letters.get(run.broker, name, 99)
+        start = await run.offsets(topics.QUERIES, "earliest")
+        async with run.broker.reader(start, follow=False) as messages:
+            headers = [(message.value, message.headers) async for message in messages]
+    assert newest.requeued
+    assert newest.requeued.to.startswith(f"{name}.queries/")
+    assert (NEWER, ((REQUEUED_FROM, f"{name}.dead-letters/0/1".encode()),)) in headers
 
 
 @pytest.mark.anyio

@@ -41,7 +41,8 @@ def show_letter(letter: Letter) -> None:
     facts += [("why", legible.line(letter.error)), ("size", _size(letter)), ("state", _state(letter))]
     if held is not None:
         facts += [("key", legible.line(held.key.decode(errors="backslashreplace")))]
-        facts += [("readable now", unreadable(held) or "yes")]
+        reason = unreadable(held)
+        facts += [("readable now", f"no: {reason}" if reason else "yes")]
     tables.table(["", ""], [(name, legible.line(value)) for name, value in facts])
     typer.echo(legible.view(letter.raw if held is None else held.value))
 
