@@ -1,37 +1,35 @@
 """How many bytes may be under way at once."""
 
-import anyio
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
 
 
-class ByteBudget:
-    """Bytes that may be under way. Who comes first goes first; a message above the bound goes alone."""
+class ByteBudget(Generic[T]):
+    """Lets things go while their bytes fit. Who comes first goes first; what is above the bound goes alone.
 
-    def __init__(self, bound: int) -> None:
-        self.bound = bound
-        self.used = 0
-        self._waiting = 0
-        self._first_in_line = anyio.Lock()
-        self._freed = anyio.Event()
+    `go` is told when it is a thing's turn, and says whether it does go.
+    """
 
-    async def take(self, size: int) -> None:
-        """Wait until `size` more bytes fit."""
-        if self._waiting == 0 and self._fits(size):
-            self.used += size  # at once: a lock costs a round through the event loop
-            return
-        self._waiting += 1
-        try:
-            async with self._first_in_line:
-                while not self._fits(size):
-                    self._freed = anyio.Event()
-                    await self._freed.wait()
-                self.used += size
-        finally:
-            self._waiting -= 1
+    def __init__(self, bound: int, go: Callable[[T], bool]) -> None:
+        self.bound, self.used = bound, 0
+        self._go = go
+        self._line: deque[tuple[T, int]] = deque()
+
+    def add(self, thing: T, size: int) -> None:
+        """It goes now, or when it is its turn."""
+        self._line.append((thing, size))
+        self._move()
 
     def give(self, size: int) -> None:
         """Those bytes have arrived, or never will."""
         self.used -= size
-        self._freed.set()
+        self._move()
 
-    def _fits(self, size: int) -> bool:
-        return not self.used or self.used + size <= self.bound
+    def _move(self) -> None:
+        while self._line and (not self.used or self.used + self._line[0][1] <= self.bound):
+            thing, size = self._line.popleft()
+            if self._go(thing):
+                self.used += size

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import AsyncIterator, MutableMapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -16,6 +15,7 @@ from mentor_stream.broker.base import BrokerError, MessageTooLarge, Receipt
 from mentor_stream.broker.kafka.admin import Admin
 from mentor_stream.broker.kafka.budget import ByteBudget
 from mentor_stream.broker.kafka.client import CLOSE_SECONDS, TOO_LARGE, Client, opened
+from mentor_stream.broker.kafka.courier import METADATA_WAIT_MS, Courier, Parcel
 from mentor_stream.broker.kafka.handover import Handover
 from mentor_stream.broker.kafka.sender import watched_producer
 from mentor_stream.broker.kafka.settings import ConnectionSettings
@@ -26,42 +26,28 @@ log = logging.getLogger(__name__)
 MAX_REQUEST_BYTES = 64 * 2**20
 """The largest request we make: above any topic limit of ours, below the 100 MB that brokers accept."""
 GRACE_SECONDS = 1.0
+EXPIRE_SECONDS = 0.5
 BATCH_BYTES = 2**18
 """Small messages of one partition travel together up to this size."""
-METADATA_WAIT_MS = 2000
-"""So long a topic that the client does not find holds up the messages of the others."""
-
-
-@dataclass(slots=True, eq=False)
-class _Parcel:
-    """A message on its way, and how it ended."""
-
-    topic: str
-    key: bytes
-    value: bytes
-    headers: list[tuple[str, bytes]]
-    size: int
-    settled: anyio.Event = field(default_factory=anyio.Event)
-    end: Receipt | Exception | None = None
 
 
 class KafkaProducer:
-    """The contract's Producer. Its owner task is the only one to call the client."""
+    """The contract's Producer. Its owner task is the only one to call the client.
+
+    A parcel is in line until its bytes fit (budget.py), then it goes by courier.py to kafka-python; its
+    sender waits for one event all that time.
+    """
 
     def __init__(
-        self,
-        client: Client[RawProducer],
-        admin: Admin,
-        budget: ByteBudget,
-        refusals: MutableMapping[str, str],
+        self, client: Client[RawProducer], admin: Admin, bound: int, refusals: MutableMapping[str, str]
     ) -> None:
-        self._client, self._admin, self._budget = client, admin, budget
-        self._queue: list[_Parcel] = []
-        self._queued = anyio.Event()
+        self._client, self._admin, self._refusals = client, admin, refusals
+        self._line = ByteBudget(bound, self._goes)
+        self._courier = Courier(Handover(self._settle))
+        self._awaited: dict[Parcel, None] = {}
         self._under_way = 0
+        self._open = True
         self._idle = anyio.Event()
-        self._ended: Handover[tuple[_Parcel, Any]] = Handover(self._settle)
-        self._refusals = refusals
         # the client has a time-out of its own, but forgets it while it waits for a new producer id
         self._timeout = client.settings.send_timeout + GRACE_SECONDS
 
@@ -70,70 +56,76 @@ class KafkaProducer:
     ) -> Receipt:
         """Append one message durably; see base.py."""
         size = len(key) + len(value) + sum(len(name) + len(text) for name, text in headers)
-        parcel = _Parcel(topic, key, value, list(headers), size)
-        with anyio.move_on_after(self._timeout):
+        parcel = Parcel(topic, key, value, list(headers), size, anyio.current_time())
+        self._awaited[parcel] = None
+        try:
             while parcel.end is None:
-                await self._enqueue(parcel)
+                if not self._open:
+                    raise _closed(topic)
+                limit = self._admin.known_limit(topic)
+                if limit is None or len(value) > limit:
+                    await self._check_size(topic, len(value))
+                self._under_way += 1
+                self._line.add(parcel, size)
                 await parcel.settled.wait()
-        if isinstance(parcel.end, Receipt):
-            return parcel.end
-        raise parcel.end or self._not_acknowledged(topic)
+        finally:
+            parcel.awaited = False
+            del self._awaited[parcel]
+            self._look_whether_idle()
+        if isinstance(parcel.end, Exception):
+            raise parcel.end
+        return parcel.end
 
     async def run(self) -> None:
-        """The owner task: hands what is queued to the client, all of it at once."""
+        """The owner task: the client's thread takes messages until `stop`."""
+        await self._client.call(self._courier.serve)
+
+    def stop(self) -> None:
+        """End `run`. Nobody waits for a message any more."""
+        self._open = False
+        self._courier.stop()
+        for parcel in self._awaited:
+            parcel.end = parcel.end or _closed(parcel.topic)
+            parcel.settled.set()
+
+    async def expire(self) -> None:
+        """Beside `run`: gives up what took too long. One look at all costs less than a time-out for each."""
         while True:
-            await self._queued.wait()
-            self._queued = anyio.Event()
-            parcels, self._queue = self._queue, []
-            await self._client.call(self._append, parcels)
+            await anyio.sleep(EXPIRE_SECONDS)
+            for parcel in tuple(self._awaited):
+                if anyio.current_time() - parcel.since < self._timeout:
+                    break  # the others are younger
+                parcel.end = parcel.end or self._not_acknowledged(parcel.topic)
+                parcel.settled.set()
 
     async def drained(self) -> None:
-        """Wait until nothing is under way."""
-        while self._under_way:
+        """Wait until nothing is under way or waited for."""
+        while self._under_way or self._awaited:
             self._idle = anyio.Event()
             await self._idle.wait()
 
     @property
     def under_way(self) -> int:
-        """Messages neither acknowledged nor given up."""
+        """Messages with the client or in line, neither acknowledged nor given up."""
         return self._under_way
 
-    async def _enqueue(self, parcel: _Parcel) -> None:
-        self._under_way += 1
-        try:
-            limit = self._admin.known_limit(parcel.topic)
-            if limit is None or len(parcel.value) > limit:
-                await self._check_size(parcel)
-            await self._budget.take(parcel.size)
-        except BaseException:
-            self._left()
-            raise
-        self._queue.append(parcel)
-        self._queued.set()
+    async def _check_size(self, topic: str, size: int) -> None:
+        with anyio.move_on_after(self._timeout):
+            limit = min(await self._admin.message_limit(topic), MAX_REQUEST_BYTES - FRAMING_BYTES)
+            if size > limit:
+                raise MessageTooLarge(_too_large(topic, size, limit))
+            return
+        raise self._not_acknowledged(topic)
 
-    async def _check_size(self, parcel: _Parcel) -> None:
-        limit = min(await self._admin.message_limit(parcel.topic), MAX_REQUEST_BYTES - FRAMING_BYTES)
-        if len(parcel.value) > limit:
-            raise MessageTooLarge(_too_large(parcel.topic, len(parcel.value), limit))
+    def _goes(self, parcel: Parcel) -> bool:
+        """Its bytes fit: to the client with it, if anybody still wants that."""
+        if parcel.awaited and parcel.end is None:
+            self._courier.take(parcel)
+            return True
+        self._left()
+        return False
 
-    def _append(self, raw: RawProducer, parcels: Sequence[_Parcel]) -> None:
-        missing: set[str] = set()
-        for parcel in parcels:
-            if parcel.topic in missing:
-                self._ended.put((parcel, None))
-                continue
-            try:
-                future = raw.send(parcel.topic, parcel.value, key=parcel.key, headers=parcel.headers)
-            except errors.KafkaTimeoutError:
-                missing.add(parcel.topic)
-                self._ended.put((parcel, None))
-            except Exception as error:
-                self._ended.put((parcel, error))
-            else:
-                # these run in the client's network thread: nothing there may wait for the event loop
-                future.add_both(lambda end, parcel=parcel: self._ended.put((parcel, end)))
-
-    def _settle(self, ended: tuple[_Parcel, Any]) -> None:
+    def _settle(self, ended: tuple[Parcel, Any]) -> None:
         """A message has an end: what kafka-python says of it, or None when it did not find the topic."""
         parcel, end = ended
         settled = parcel.settled
@@ -141,13 +133,13 @@ class KafkaProducer:
             # its sender goes round again, and learns first whether the topic is still there
             self._admin.forget_limit(parcel.topic)
             parcel.settled = anyio.Event()
-        else:
+        elif parcel.end is None:
             parcel.end = self._meaning(parcel.topic, end)
-            if isinstance(parcel.end, Exception) and not settled.statistics().tasks_waiting:
-                log.warning("a message whose sender did not wait is lost: %s", parcel.end)
-        self._budget.give(parcel.size)
+        if isinstance(parcel.end, Exception) and not parcel.awaited:
+            log.warning("a message whose sender did not wait is lost: %s", parcel.end)
         settled.set()
         self._left()
+        self._line.give(parcel.size)
 
     def _meaning(self, topic: str, end: Any) -> Receipt | Exception:
         if not isinstance(end, Exception):
@@ -166,7 +158,10 @@ class KafkaProducer:
 
     def _left(self) -> None:
         self._under_way -= 1
-        if not self._under_way:
+        self._look_whether_idle()
+
+    def _look_whether_idle(self) -> None:
+        if not self._under_way and not self._awaited:
             self._idle.set()
 
 
@@ -178,8 +173,8 @@ async def producing(
     refusals: dict[str, str] = {}
     options = _options(settings)
     async with opened(partial(watched_producer, refusals), _close, settings, **options) as client:
-        producer = KafkaProducer(client, admin, ByteBudget(max_inflight_bytes), refusals)
-        async with beside(producer.run):
+        producer = KafkaProducer(client, admin, max_inflight_bytes, refusals)
+        async with beside(producer.run, producer.stop), beside(producer.expire):
             try:
                 yield producer
                 with anyio.move_on_after(settings.send_timeout):
@@ -214,6 +209,10 @@ def _close(raw: RawProducer) -> None:
     except errors.KafkaTimeoutError:
         # close() gives up when its flush does and leaves the thread running for ever
         raw._sender.force_close()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _closed(topic: str) -> BrokerError:
+    return BrokerError(f"the producer was closed before a message for {topic} was acknowledged")
 
 
 def _too_large(topic: str, size: int, limit: int) -> str:

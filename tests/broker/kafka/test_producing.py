@@ -14,33 +14,33 @@ from tests.cluster import Cluster, needs_nodes
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_byte_budget_is_never_exceeded_and_first_come_is_first_served():
-    budget, order = ByteBudget(100), []
-
-    async def take(size: int) -> None:
-        await budget.take(size)
-        order.append(size)
-        assert budget.used <= 100
-
-    async with anyio.create_task_group() as tasks:
-        for size in (60, 50, 10, 40):
-            tasks.start_soon(take, size)
-            await anyio.wait_all_tasks_blocked()
-        assert order == [60]
-        budget.give(60)
-        await anyio.wait_all_tasks_blocked()
-        assert order == [60, 50, 10, 40]
+def test_a_byte_budget_is_never_exceeded_and_first_come_is_first_served():
+    gone: list[str] = []
+    budget: ByteBudget[str] = ByteBudget(100, lambda name: not gone.append(name))
+    for name, size in {"a": 60, "b": 50, "c": 10, "d": 40}.items():
+        budget.add(name, size)
+    assert (gone, budget.used) == (["a"], 60)
+    budget.give(60)
+    assert (gone, budget.used) == (["a", "b", "c", "d"], 100)
 
 
-async def test_a_message_above_the_byte_budget_goes_alone():
-    budget = ByteBudget(100)
-    await budget.take(500)
-    with anyio.move_on_after(0.01) as patience:
-        await budget.take(1)
-    assert patience.cancelled_caught
+def test_what_is_above_the_byte_budget_goes_alone():
+    gone: list[str] = []
+    budget: ByteBudget[str] = ByteBudget(100, lambda name: not gone.append(name))
+    budget.add("large", 500)
+    budget.add("small", 1)
+    assert gone == ["large"]
     budget.give(500)
-    with anyio.fail_after(1):
-        await budget.take(1)
+    assert gone == ["large", "small"]
+
+
+def test_what_nobody_waits_for_any_more_takes_no_bytes():
+    asked: list[int] = []
+    budget: ByteBudget[int] = ByteBudget(100, lambda number: bool(asked.append(number)) or number == 0)
+    for number in range(5_000):
+        budget.add(number, 100)
+    budget.give(100)
+    assert (len(asked), budget.used) == (5_000, 0)
 
 
 @needs_nodes
