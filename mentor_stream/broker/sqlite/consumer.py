@@ -43,10 +43,9 @@ class SqliteConsumer:
 
     async def __anext__(self) -> Message:
         await self._pace.keep()
-        for lane in self._lanes.values():
-            if lane.at_hand and time.monotonic() < self._expires:
-                return lane.next()
-            break
+        lane = self._at_hand()
+        if lane is not None and time.monotonic() < self._expires:
+            return lane.next()
         async with self._turn:
             while True:
                 lane = await self._ready()
@@ -99,6 +98,15 @@ class SqliteConsumer:
         """Commit and give the partitions back, also when cancelled."""
         with anyio.CancelScope(shield=True):
             await self._database.write(partial(self._membership.leave, commits=self._committable()))
+
+    def _at_hand(self) -> Lane | None:
+        """As `_ready`, where no topic that comes first has to be looked at; the most frequent case by far."""
+        for lane in self._lanes.values():
+            if (at_hand := lane.at_hand) is None:
+                return None
+            if at_hand:
+                return lane
+        return None
 
     async def _ready(self) -> Lane | None:
         """The first topic, in order of preference, that has a message to hand out."""

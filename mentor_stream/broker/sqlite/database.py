@@ -20,15 +20,15 @@ T = TypeVar("T")
 class Database:
     """A connection, used by one worker thread at a time. A call that has begun is never abandoned."""
 
-    def __init__(self, location: Location, synchronous: str) -> None:
+    def __init__(self, location: Location, *, durable: bool) -> None:
         self.location = location
-        self._synchronous = synchronous
+        self._durable = durable
         self._limiter = anyio.CapacityLimiter(1)
         self._connection: sqlite3.Connection
 
     async def open(self) -> None:
         """Connect. Raises BrokerError, BrokerUnavailable."""
-        self._connection = await self._in_thread(partial(open_file, self.location, self._synchronous))
+        self._connection = await self._in_thread(partial(open_file, self.location, durable=self._durable))
 
     async def close(self) -> None:
         """Disconnect, also when cancelled."""
@@ -84,7 +84,7 @@ class Database:
 @asynccontextmanager
 async def opened(location: Location, *, durable: bool) -> AsyncIterator[Database]:
     """A connection of one's own. One that is not `durable` may lose its last writes in a power failure."""
-    database = Database(location, location.synchronous if durable else "normal")
+    database = Database(location, durable=durable)
     await database.open()
     try:
         yield database

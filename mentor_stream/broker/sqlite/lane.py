@@ -55,9 +55,11 @@ class Lane:
         self._bytes = 0
 
     @property
-    def at_hand(self) -> bool:
-        """Whether something can be handed out and there is no reason to look first."""
-        return not self.stale and bool(self._waiting) and type(self._waiting[0][1]) is Message
+    def at_hand(self) -> bool | None:
+        """Whether a message can be handed out; None when only `ready` can tell."""
+        if self._hungry or (self._waiting and isinstance(self._waiting[0][1], Gap)):
+            return None
+        return bool(self._waiting)
 
     async def ready(self, database: Database) -> bool:
         """Fetch if something may have come; whether there is a message, or a gap, to hand out.
@@ -89,15 +91,15 @@ class Lane:
         size = BUFFER_BYTES - self._bytes
         fetched = await database.read(partial(log.fetch, spans=spans, count=self._room, size=size))
         self._cut, self.catalog = fetched.cut, fetched.catalog
-        for place, kept in fetched.kept.items():
-            if self._holds(cursors[place]):
-                self._move(cursors[place], kept)
         for message in fetched.messages:
             cursor = cursors[message.place]
             if self._holds(cursor):
                 cursor.position = message.offset + 1
                 self._waiting.append((cursor, message))
                 self._bytes += len(message.value)
+        for place, kept in fetched.kept.items():
+            if self._holds(cursors[place]):
+                self._move(cursors[place], kept)
         self._rotate()
 
     def next(self) -> Message:
@@ -131,7 +133,9 @@ class Lane:
         self._bytes = sum(len(message.value) for _, message in self._waiting if isinstance(message, Message))
 
     def _move(self, cursor: Cursor, kept: Bounds) -> None:
-        """The partition keeps other messages than those at the cursor: go there, or fetch no more."""
+        """Go where the partition has messages, or fetch no more, when it has none at the cursor."""
+        if kept.first <= cursor.position <= kept.next:
+            return
         if cursor.position != EARLIEST:
             self._waiting.append((cursor, Gap(cursor.place, cursor.position, kept)))
             cursor.stopped = self._on_gap == "fail"

@@ -133,7 +133,7 @@ def _read(connection: sqlite3.Connection, span: Span, count: int, size: int) -> 
     messages: list[Message] = []
     with closing(rows):  # a statement left half read would keep the snapshot, and the WAL from shrinking
         for row, timestamp, key, headers, data, codec in rows:
-            value = unpack(Stored(codec, data))
+            value = unpack(Stored(codec, data)) if codec else data
             messages.append(Message(*span.place, row % END, key, value, timestamp, _unpack_headers(headers)))
             size -= len(value)
             if size <= 0:

@@ -13,6 +13,8 @@ APPLICATION = int.from_bytes(b"MtSt", "big")
 VERSION = 2
 PAGE_BYTES = 16_384
 CACHE_KIBIBYTES = 16_384
+"""Of a connection that appends: a batch of messages has room in it."""
+READ_CACHE_KIBIBYTES = 4_096
 WAL_BYTES = 64 * 2**20
 LOCK_SECONDS = 0.008
 """How long SQLite itself waits for a lock; Database asks again until the time-out."""
@@ -75,9 +77,10 @@ INSERT INTO catalog VALUES (0);
 """Renaming stops programs of version 1 that have the file open: they expect no compressed values."""
 
 
-def open_file(location: Location, synchronous: str) -> sqlite3.Connection:
+def open_file(location: Location, *, durable: bool) -> sqlite3.Connection:
     """A connection to the stream at `location`, created when there is none, brought up when it is older.
 
+    One that is not `durable` may lose its last writes in a power failure.
     Raises BrokerError for a file that is something else, sqlite3.Error for what SQLite refuses.
     """
     location.path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,8 +95,8 @@ def open_file(location: Location, synchronous: str) -> sqlite3.Connection:
             _share(connection, location)
         if version < VERSION:
             _bring_up(connection, location)
-        connection.execute(f"PRAGMA synchronous = {synchronous}")
-        connection.execute(f"PRAGMA cache_size = -{CACHE_KIBIBYTES}")
+        connection.execute(f"PRAGMA synchronous = {location.synchronous if durable else 'normal'}")
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIBIBYTES if durable else READ_CACHE_KIBIBYTES}")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
         connection.execute("PRAGMA secure_delete = off")  # some builds write zeros over what retention takes
     except BaseException:

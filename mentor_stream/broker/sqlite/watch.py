@@ -19,15 +19,18 @@ class Signal:
 
     def __init__(self) -> None:
         self._event = anyio.Event()
+        self._given = False
 
     def give(self) -> None:
         """Let the task go on that waits, or the next one that does."""
-        self._event.set()
+        if not self._given:  # most are given for nothing, and setting an event costs more than a message
+            self._given = True
+            self._event.set()
 
     async def wait(self) -> None:
         """Wait for a signal and use it up."""
         await self._event.wait()
-        self._event = anyio.Event()
+        self._event, self._given = anyio.Event(), False
 
 
 class Watch:

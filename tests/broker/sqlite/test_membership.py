@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mentor_stream.broker.base import TopicSpec
+from mentor_stream.broker.base import EARLIEST, TopicPartition, TopicSpec
 from mentor_stream.broker.sqlite import catalog, membership
 from mentor_stream.broker.sqlite.location import Location
 from mentor_stream.broker.sqlite.membership import Membership, Standing
@@ -16,6 +16,9 @@ from mentor_stream.broker.sqlite.schema import open_file
 
 LEASE = 5.0
 PARTITIONS = 4
+
+
+NOTHING = Standing({}, {}, 0.0)
 
 
 @dataclass
@@ -31,8 +34,8 @@ class Group:
 
     def renew(self, name: str, ahead: int = 0) -> Standing:
         """Renew, committing `ahead` more messages of each claim that the member believes to hold."""
-        before = self.standings.get(name, Standing({}, 0.0)).claims
-        commits = {claim: offset + ahead for claim, offset in before.items()} if ahead else {}
+        before = self.standings.get(name, NOTHING).claims
+        commits = {claim: max(0, offset) + ahead for claim, offset in before.items()} if ahead else {}
         self.standings[name] = self.member(name).renew(self.connection, commits)
         return self.standings[name]
 
@@ -42,7 +45,7 @@ class Group:
 
     def owned(self, name: str) -> set[int]:
         """What the member may hand messages out of, as far as it knows."""
-        standing = self.standings.get(name, Standing({}, 0.0))
+        standing = self.standings.get(name, NOTHING)
         return {claim.partition for claim in standing.claims} if self.now < standing.expires else set()
 
     def lag(self) -> int:
@@ -51,9 +54,9 @@ class Group:
 
 def open_group(path: Path) -> Group:
     """A group that nobody has joined yet, on a topic with 100 messages in each partition."""
-    connection = open_file(Location(path / "stream.db"), "normal")
+    connection = open_file(Location(path / "stream.db"), durable=False)
     connection.execute("PRAGMA synchronous = off")
-    catalog._create(connection, TopicSpec("topic", PARTITIONS))
+    catalog.create(connection, [TopicSpec("topic", PARTITIONS)])
     connection.execute("UPDATE partitions SET next = 100")
     return Group(connection)
 
@@ -84,7 +87,7 @@ def test_no_two_members_ever_hold_a_partition_and_no_commit_goes_back(tmp_path_f
     group = open_group(tmp_path_factory.mktemp("group"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(membership.time, "monotonic", lambda: group.now)
-        last = dict.fromkeys(range(1, PARTITIONS + 1), 0)
+        last = dict.fromkeys(range(1, PARTITIONS + 1), EARLIEST)
         for step, name, amount in steps:
             if step == "wait":
                 group.now += amount
@@ -162,3 +165,45 @@ def test_a_member_that_stalled_alone_goes_on_where_it_was(group):
     before = group.renew("a").claims
     group.now += 100
     assert group.renew("a").claims == before
+
+
+def grow(group: Group, partitions: int) -> None:
+    catalog.alter(group.connection, TopicSpec("topic", partitions))
+
+
+def test_a_group_that_never_committed_begins_at_the_earliest_message(group):
+    assert set(group.renew("a").claims.values()) == {EARLIEST}
+    assert group.lag() == 400
+
+
+def test_partitions_that_are_added_are_shared_out_by_whoever_renews_first(group):
+    group.renew("a")
+    group.renew("b")
+    group.renew("a")
+    group.renew("b")
+    grow(group, 6)
+    assert all(group.member(name).unsettled(group.connection) for name in "ab")
+    assert len(group.renew("a").claims) == len(group.renew("b").claims) == 3
+    assert not any(group.member(name).unsettled(group.connection) for name in "ab")
+    places = {place for name in "ab" for place in group.standings[name].places.values()}
+    assert places == {TopicPartition("topic", number) for number in range(6)}
+
+
+def test_partitions_of_topics_that_a_member_does_not_read_are_none_of_its_business(group):
+    group.renew("a")
+    catalog.create(group.connection, [TopicSpec("other", 2)])
+    assert not group.member("a").unsettled(group.connection)
+    assert len(group.renew("a").claims) == PARTITIONS
+
+
+def test_partitions_that_were_added_while_the_group_was_away_are_taken_in(group):
+    group.renew("a")
+    group.leave("a")
+    grow(group, 5)
+    assert len(group.renew("b").claims) == 5
+
+
+def test_the_lag_of_a_group_ahead_of_its_topic_is_nothing(group):
+    group.renew("a")
+    group.renew("a", ahead=150)
+    assert group.lag() == 0
