@@ -1,5 +1,6 @@
 """Messages in the file, without any process around them."""
 
+import random
 import sqlite3
 from collections.abc import Iterator
 
@@ -126,3 +127,9 @@ def test_a_compressed_value_that_is_damaged_says_so(connection):
     log.append(connection, [Entry(1, b"key", b"", Stored(codec, data[:-9]))])
     with pytest.raises(BrokerError, match="a compressed message in the file is damaged"):
         log.fetch(connection, spans(), count=10, size=10_000)
+
+
+@pytest.mark.parametrize("name", ["gzip", "lz4"])
+def test_a_value_that_compression_does_not_shrink_is_kept_as_it_is(name):
+    for value in b"", b"short", random.Random(0).randbytes(1_000):
+        assert pack(value, name) == Stored(0, value)

@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from mentor_stream import broker as brokers
-from mentor_stream.broker import OffsetGap, TopicPartition, TopicSpec
+from mentor_stream.broker import EARLIEST, OffsetGap, TopicPartition, TopicSpec
 from mentor_stream.broker.sqlite import log, producer
 
 pytestmark = pytest.mark.anyio
@@ -130,12 +130,35 @@ async def test_a_group_whose_commit_is_of_another_stream_is_told_so(tmp_path):
                 assert (await anext(aiter(consumer))).offset == 2
 
 
-async def test_retention_keeps_up_with_more_small_messages_than_one_trim_removes(tmp_path, monkeypatch):
+async def test_retention_keeps_up_with_batches_of_more_small_messages_than_one_trim_removes(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(producer, "TRIM_SECONDS", 3600.0)
-    monkeypatch.setattr(producer, "TRIM_MESSAGES", 10)
+    monkeypatch.setattr(producer, "TRIM_MESSAGES", 1)
     async with brokers.connect(f"sqlite:///{tmp_path}/stream.db") as broker:
         await broker.create_topics([TopicSpec("topic")])
         await send(broker, 100)
         await broker.alter_topic(TopicSpec("topic", retention_bytes=1_000))
-        await send(broker, 40)
-        assert (await broker.bounds("topic"))[PLACE].first > 90
+        async with broker.producer() as sender:
+            for _ in range(4):
+                async with anyio.create_task_group() as tasks:
+                    for _ in range(40):
+                        tasks.start_soon(sender.send, "topic", b"key", bytes(1_000))
+        assert (await broker.bounds("topic"))[PLACE].first > 250
+
+
+async def test_reading_up_to_an_end_that_retention_has_passed_knows_no_gap_behind_that_end(tmp_path):
+    other = TopicPartition("other", 0)
+    async with brokers.connect(f"sqlite:///{tmp_path}/stream.db") as broker, broker.producer() as sender:
+        await broker.create_topics([TopicSpec("topic", retention_bytes=2_000), TopicSpec("other")])
+        await send(broker, 1)
+        for _ in range(3):
+            await sender.send("other", b"key", b"value")
+        start = {PLACE: EARLIEST, other: 0}
+        async with broker.reader(start, follow=False, prefetch=1) as reader:
+            await send(broker, 9)
+            places = []
+            async for message in reader:
+                places.append(message.place)
+                await send(broker, 9)
+            assert places == [other] * 3
