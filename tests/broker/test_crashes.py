@@ -33,7 +33,7 @@ ROUNDS = int(os.environ.get("CRASH_ROUNDS", "200"))
 PARTITIONS = 6
 WORKERS: Mix = {"kill producer": 75, "kill consumer": 75, "stall producer": 12, "stall consumer": 24}
 SHARED_FILE: Mix = {**WORKERS, "kill everyone": 14}
-CLUSTER: Mix = {**WORKERS, "kill everyone": 8, "kill broker": 6}
+CLUSTER: Mix = {**WORKERS, "kill everyone": 4, "kill broker": 6, "stall broker": 4}
 
 
 class Largest:
@@ -78,7 +78,7 @@ def judge(history: History, rounds: Sequence[Round], seed: int, seconds: float) 
     log.info("CRASH_SEED=%d: %d rounds in %.0f s, %s, %s", seed, len(rounds), seconds, kinds, found)
     broken = violations(history, prefetch=PREFETCH)
     assert not broken, f"{len(broken)} violations with CRASH_SEED={seed}: {broken[:20]}"
-    assert found.acknowledged > 10 * len(rounds)
+    assert found.acknowledged > 5 * len(rounds)
 
 
 def test_nothing_is_lost_when_processes_that_share_a_file_are_killed_amid_transactions(tmp_path, seed):

@@ -41,6 +41,7 @@ class Killer:
         self._running: list[Place] = []
         self._thread = ThreadPoolExecutor(1)
         self._restart: Future[None] | None = None
+        self._broker_wakes_at: float | None = None
 
     @property
     def _workers(self) -> list[Place]:
@@ -66,6 +67,8 @@ class Killer:
         match blow.kind.split():
             case ["kill", "broker"]:
                 self._restart_broker()
+            case ["stall", "broker"]:
+                self._stall_broker(blow.stall)
             case ["kill", _]:
                 self._replace(victims)
             case _:
@@ -99,11 +102,25 @@ class Killer:
         victim.signal(signal.SIGSTOP)
         victim.wakes_at = now() + seconds
 
+    def _wake_up(self) -> None:
+        for place in self._workers:
+            if place.wakes_at is not None and place.wakes_at < now():
+                self._wake(place)
+        if self._broker_wakes_at is not None and self._broker_wakes_at < now():
+            assert self._cluster is not None
+            self._cluster.resume(1)
+            self._broker_wakes_at = None
+
     def _wake(self, place: Place) -> None:
         place.wakes_at = None
         place.mark()
         self.history.journals.setdefault("killer", []).append(Woken(now(), place.member))
         place.signal(signal.SIGCONT)
+
+    def _stall_broker(self, seconds: float) -> None:
+        assert self._cluster is not None
+        self._cluster.stop(1)
+        self._broker_wakes_at = now() + seconds
 
     def _restart_broker(self) -> None:
         """It comes back while the rounds go on."""
@@ -112,14 +129,12 @@ class Killer:
         self._restart = self._thread.submit(self._cluster.start, 1)
 
     def _broker_back(self) -> None:
-        """Wait until work goes on after the last time that it was killed."""
+        """Wait until everybody works on after the last blow to it."""
         if self._restart is not None:
             self._until(self._restart.done, "the broker does not start")
             self._restart.result()
             self._restart = None
-        self._until_at_work()
-
-    def _until_at_work(self) -> None:
+        self._until(lambda: self._broker_wakes_at is None, "nobody wakes the broker")
         for place in self._workers:
             place.mark()
         self._until(lambda: all(place.at_work for place in self._workers), "somebody does nothing any more")
@@ -167,9 +182,7 @@ class Killer:
         """Let the others work; meanwhile those are woken whose time has come."""
         end = now() + seconds
         while True:
-            for place in self._workers:
-                if place.wakes_at is not None and place.wakes_at < now():
-                    self._wake(place)
+            self._wake_up()
             for place in self._running:
                 place.check()
             self._look()

@@ -6,9 +6,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal[
-    "kill producer", "kill consumer", "stall producer", "stall consumer", "kill everyone", "kill broker"
+    "kill producer",
+    "kill consumer",
+    "kill everyone",
+    "kill broker",
+    "stall producer",
+    "stall consumer",
+    "stall broker",
 ]
-"""Everyone: all workers at the same moment. The broker comes back while the rounds go on."""
+"""Everyone: all workers at the same moment. A broker that was killed comes back while the rounds go on."""
 
 Mix = Mapping[Kind, int]
 """How many rounds of each kind there are in so many."""
