@@ -5,8 +5,9 @@ Runs in the client's thread.
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from kafka import KafkaConsumer as RawConsumer
 from kafka import errors
@@ -15,7 +16,7 @@ from kafka.structs import TopicPartition as KafkaPartition
 from mentor_stream.broker.base import Bounds, Message, TopicPartition
 from mentor_stream.broker.gap import Gap
 from mentor_stream.broker.kafka.client import RETRIABLE
-from mentor_stream.broker.kafka.knowledge import positions
+from mentor_stream.broker.kafka.knowledge import identity, positions
 from mentor_stream.broker.kafka.messages import messages
 from mentor_stream.broker.kafka.quiet import Sparingly
 
@@ -40,8 +41,9 @@ class Polled(NamedTuple):
 class Intake:
     """Polls one client, which is never to decide by itself where a partition goes on."""
 
-    def __init__(self, raw: RawConsumer) -> None:
+    def __init__(self, raw: RawConsumer, topics: Iterable[str]) -> None:
         self._raw = raw
+        self._identities: dict[str, UUID | None] = dict.fromkeys(topics)
         self._new: set[KafkaPartition] = set()
         self._lost: dict[KafkaPartition, int | None] = {}
 
@@ -50,7 +52,12 @@ class Intake:
         try:
             if self._new or self._lost:
                 return self._settled()
-            return Polled(messages(self._raw.poll(timeout_ms=round(seconds * 1000), max_records=most)))
+            found = self._raw.poll(timeout_ms=round(seconds * 1000), max_records=most)
+            anew = self._made_anew()
+            if anew:
+                self._undo(found, anew)
+                return Polled()
+            return Polled(messages(found))
         except errors.NoOffsetForPartitionError as error:
             self._new.update(*error.args)
         except errors.OffsetOutOfRangeError as error:
@@ -65,6 +72,23 @@ class Intake:
             time.sleep(RETRY_SECONDS)
         return Polled()
 
+    def _made_anew(self) -> set[str]:
+        """The topics that were deleted and made again."""
+        anew: set[str] = set()
+        for topic, known in self._identities.items():
+            found = identity(self._raw, topic)
+            if found not in (known, None):
+                self._identities[topic] = found
+                if known is not None:
+                    anew.add(topic)
+        return anew
+
+    def _undo(self, found: Mapping[KafkaPartition, Sequence[Any]], anew: set[str]) -> None:
+        """Forget a poll: positions in a topic made anew are of another, with unread messages before them."""
+        for place, records in found.items():
+            self._raw.seek(place, records[0].offset)
+        self._lost |= {place: at for place, at in positions(self._raw).items() if place.topic in anew}
+
     def _settled(self) -> Polled:
         at = positions(self._raw)
         # a partition that went and came back meanwhile is where it should be
@@ -77,7 +101,11 @@ class Intake:
         self._new, self._lost = set(), {}
         return Polled(
             begun={TopicPartition(*place): first[place] for place in new},
-            gaps=[Gap(TopicPartition(*p), due, Bounds(first[p], end[p])) for p, due in lost.items()],
+            gaps=[
+                Gap(TopicPartition(*place), due, Bounds(first[place], end[place]))
+                for place, due in lost.items()
+                if due != first[place]
+            ],
         )
 
 

@@ -5,6 +5,7 @@ Its own methods ask, and go through all partitions for each of them.
 
 import time
 from typing import Any
+from uuid import UUID
 
 from kafka import KafkaConsumer as RawConsumer
 from kafka.structs import TopicPartition as KafkaPartition
@@ -24,6 +25,12 @@ def learn(raw: RawConsumer, topic: str) -> None:
 def partitions(raw: RawConsumer, topic: str) -> set[int]:
     """Numbers of the topic's partitions, METADATA_SECONDS old at most; none when there is no topic."""
     return _cluster(raw).partitions_for_topic(topic) or set()
+
+
+def identity(raw: RawConsumer, topic: str) -> UUID | None:
+    """What tells the topic from others of its name; None when it is not there. (Kafka 2.8 or newer.)"""
+    found = _cluster(raw).topic_id(topic)
+    return found if found and found.int else None
 
 
 def positions(raw: RawConsumer) -> dict[KafkaPartition, int | None]:

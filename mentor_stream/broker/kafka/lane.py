@@ -24,6 +24,7 @@ COMMIT_SECONDS = 0.2
 """At most so much finished work comes again when a member dies."""
 PREFERENCE_SECONDS = 1.0
 """So long a topic that has more to come, but does not deliver, may hold up those after it."""
+FINISH_SECONDS = 0.05
 WAITING_BYTES = BUFFER_BYTES // 2
 """With so much waiting nothing more is polled; the other half is for what comes at once, and the client's."""
 
@@ -39,13 +40,15 @@ class Lane:
     def __init__(
         self,
         client: Client[RawConsumer],
-        topic: str,
+        member: turn.Member,
         prefetch: int,
         on_gap: OnGap,
         news: Callable[[], None],
     ) -> None:
-        self.topic, self.skipped = topic, 0
-        self._client, self._prefetch, self._on_gap, self._news = client, prefetch, on_gap, news
+        self.skipped = 0
+        """Messages that were gone when their turn came."""
+        self._client, self._member, self._news = client, member, news
+        self._prefetch, self._on_gap = prefetch, on_gap
         self._waiting: deque[Message] = deque()
         self._waiting_bytes = 0
         self._prefixes: dict[TopicPartition, Prefix] = {}
@@ -89,17 +92,20 @@ class Lane:
 
     async def run(self) -> None:
         """The owner task: polls whether or not there is room, so that the membership stays alive."""
-        member = await self._client.call(turn.join, self.topic)
         while True:
             if not self.room:
                 await self._room_or_time()
             room = self.room
-            wanted = turn.Turn(room, POLL_SECONDS if room else 0, self._due())
-            self._apply(await self._client.call(turn.take, member, wanted))
+            await self._take(turn.Turn(room, POLL_SECONDS if room else 0, self._due()))
 
     async def finish(self) -> None:
-        """Commit what is done: the last word before leaving."""
-        await self._client.call(turn.commit, self._committable(), CLOSE_SECONDS)
+        """Commit what is done: the last word before leaving. A rebalance refuses it until it is over."""
+        overdue = anyio.current_time() + CLOSE_SECONDS
+        while self._committable() and anyio.current_time() < overdue:
+            await self._take(turn.Turn(0, FINISH_SECONDS, self._committable()))
+
+    async def _take(self, wanted: turn.Turn) -> None:
+        self._apply(await self._client.call(turn.take, self._member, wanted))
 
     def _want(self) -> None:
         if self.room:
@@ -187,7 +193,7 @@ async def member(
         "partition_assignment_strategy": (CooperativeStickyAssignor,),
     }
     async with opened(RawConsumer, close, settings, **options) as client:
-        lane = Lane(client, topic, prefetch, on_gap, news)
+        lane = Lane(client, await client.call(turn.join, topic), prefetch, on_gap, news)
         try:
             async with beside(lane.run):
                 yield lane

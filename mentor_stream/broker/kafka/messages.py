@@ -16,7 +16,7 @@ PARTITION_BYTES = FETCH_BYTES // 2
 """The most of one partition in an answer, so that a long one does not keep the others out."""
 
 
-def consumer_options(settings: ConnectionSettings) -> dict[str, object]:
+def consumer_options(settings: ConnectionSettings) -> dict[str, Any]:
     """kafka-python's options for reading in or outside a group.
 
     No deserializer: one that raises would make every later poll raise too.
@@ -30,6 +30,7 @@ def consumer_options(settings: ConnectionSettings) -> dict[str, object]:
         "max_partition_fetch_bytes": PARTITION_BYTES,
         "session_timeout_ms": round(settings.session_timeout * 1000),
         "heartbeat_interval_ms": round(settings.session_timeout * 1000 / 5),
+        "max_poll_interval_ms": round(settings.stall_timeout * 1000),
         "metrics_enabled": False,
     }
 
@@ -44,7 +45,7 @@ def messages(found: Mapping[Any, Iterable[Any]]) -> Sequence[Message]:
             key=record.key or b"",
             value=record.value or b"",
             timestamp=record.timestamp / 1000,
-            headers=tuple(record.headers),
+            headers=tuple((name, text or b"") for name, text in record.headers),
         )
         for records in found.values()
         for record in records

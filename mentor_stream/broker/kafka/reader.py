@@ -61,16 +61,16 @@ class KafkaReader:
         self.skipped += missing
 
     async def _fetch(self) -> None:
-        ends = self._ends
+        ends = left = self._ends
         if ends is None:
             polled = await self._client.call(lambda _: self._source.follow(self._prefetch))
             self._fetched.extend(polled.messages)
         else:
             polled, left = await self._client.call(lambda _: self._source.read_up_to(ends, self._prefetch))
             self._fetched.extend(m for m in polled.messages if m.offset < ends.get(m.place, 0))
-            self._ends = left
         for gap in polled.gaps:
             self.meet(gap)
+        self._ends = left
 
 
 @asynccontextmanager

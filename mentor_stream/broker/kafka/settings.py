@@ -36,6 +36,8 @@ class ConnectionSettings:
     """How long a message may wait for its acknowledgement; a broker's restart takes 10 to 30 s."""
     session_timeout: float = 10.0
     """A group member not heard of for so long loses its partitions (brokers allow 6 s to 30 min)."""
+    stall_timeout: float = 300.0
+    """A group member whose process lives, but is stuck, loses its partitions after that time."""
     compression: str = "none"
     """How producers pack what they send, one of COMPRESSIONS; whatever it is, consumers can read it."""
     security: Security = field(default_factory=Security)
@@ -57,7 +59,7 @@ class ConnectionSettings:
         }
 
 
-_TIMES = ("connect_timeout", "send_timeout", "session_timeout")
+_TIMES = ("connect_timeout", "send_timeout", "session_timeout", "stall_timeout")
 _KNOWN = (*_TIMES, "compression", *security.OPTIONS)
 
 

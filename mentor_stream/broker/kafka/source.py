@@ -48,7 +48,7 @@ class Source:
         self, raw: RawConsumer, begins: Mapping[TopicPartition, int], known: Mapping[str, int]
     ) -> None:
         self._raw, self._known = raw, dict(known)
-        self._intake = Intake(raw)
+        self._intake = Intake(raw, known)
         raw.assign([KafkaPartition(*place) for place in begins])
         for topic in known:
             learn(raw, topic)

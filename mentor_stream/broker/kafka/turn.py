@@ -52,8 +52,8 @@ class Member(ConsumerRebalanceListener):
     It is told so in the client's network thread, so it only takes notes.
     """
 
-    def __init__(self, raw: RawConsumer) -> None:
-        self.intake = Intake(raw)
+    def __init__(self, raw: RawConsumer, topic: str) -> None:
+        self.intake = Intake(raw, [topic])
         self._raw = raw
         self._changes: deque[Change] = deque()
 
@@ -82,7 +82,7 @@ def join(raw: RawConsumer, topic: str) -> Member:
     """Subscribe; the polls that follow make us a member."""
     # a member that leads before it knows the partitions hands out none of them
     learn(raw, topic)
-    member = Member(raw)
+    member = Member(raw, topic)
     raw.subscribe(topics=[topic], listener=member)
     return member
 
