@@ -5,10 +5,10 @@ from typing import Any
 
 import typer
 
-from mentor_stream import plan
 from mentor_stream.commands import tables
-from mentor_stream.inventory import Holding
-from mentor_stream.plan import Change, Difference
+from mentor_stream.commands.topics import plan
+from mentor_stream.commands.topics.inventory import Holding
+from mentor_stream.commands.topics.plan import Change, Difference
 
 
 def outcome(change: Change, *, applied: bool, refused: bool) -> str:

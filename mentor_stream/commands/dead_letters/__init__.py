@@ -12,8 +12,8 @@ from mentor_stream.commands import AsJson, ConfigFile, load, on_broker, print_js
 
 if TYPE_CHECKING:
     from mentor_stream.broker import Broker
-    from mentor_stream.letters import Letter
-    from mentor_stream.requeue import Outcome
+    from mentor_stream.commands.dead_letters.letters import Letter
+    from mentor_stream.commands.dead_letters.requeue import Outcome
 
 app = typer.Typer(help="Look at records that nobody could read, and put them back.", no_args_is_help=True)
 
@@ -32,8 +32,8 @@ def list_(
     json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line instead.")] = False,
 ) -> None:
     """List dead letters, the newest last: when, where the record stood, who refused it, why."""
-    from mentor_stream import letters, topics
-    from mentor_stream.commands import letter_views as views
+    from mentor_stream import topics
+    from mentor_stream.commands.dead_letters import letters, views
 
     loaded = load(config)
     run = loaded.run.name
@@ -54,8 +54,7 @@ def show(
     json: AsJson = False,
 ) -> None:
     """Show one dead letter and the record it holds, as far as that can be read."""
-    from mentor_stream import letters
-    from mentor_stream.commands import letter_views as views
+    from mentor_stream.commands.dead_letters import letters, views
 
     loaded = load(config)
     letter = on_broker(loaded, lambda broker: letters.get(broker, loaded.run.name, place))
@@ -84,7 +83,7 @@ def requeue(
     Exit code 0: all were requeued. 1: some were refused, each with a reason. Ids make repeats harmless.
     """
     from mentor_stream import topics
-    from mentor_stream.commands import letter_views as views
+    from mentor_stream.commands.dead_letters import views
 
     if every == bool(places) or (topic and not every):
         raise typer.BadParameter("name letters, or --all and perhaps a --topic of theirs")
@@ -103,8 +102,8 @@ async def _requeue(
     broker: "Broker", run: str, places: Sequence[int] | None, topic: str | None, force: bool
 ) -> "list[Outcome]":
     """The letters at `places`, or all that were not requeued yet, perhaps of one topic."""
-    from mentor_stream import letters
-    from mentor_stream.requeue import Outcome, requeue
+    from mentor_stream.commands.dead_letters import letters
+    from mentor_stream.commands.dead_letters.requeue import Outcome, requeue
 
     known = {letter.place: letter for letter in await letters.find(broker, run)}
     if places is None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mentor_stream import topics
 from mentor_stream.broker import TopicSpec
-from mentor_stream.plan import Change
+from mentor_stream.commands.topics.plan import Change
 from mentor_stream.topics import GROUPS, POLICIES
 
 limits = st.none() | st.integers(1, 10**9)

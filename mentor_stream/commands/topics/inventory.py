@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from mentor_stream import topics
 from mentor_stream.broker import Bounds, Broker, TopicState
+from mentor_stream.commands.topics.plan import Change
 from mentor_stream.config import Config
-from mentor_stream.plan import Change
 from mentor_stream.topics import TopicsConfig
 
 

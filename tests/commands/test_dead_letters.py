@@ -14,9 +14,10 @@ import pytest
 
 import schemas
 from mentor_stream import broker as brokers
-from mentor_stream import letters, stream, topics
-from mentor_stream.letters import Letter, Mark
-from mentor_stream.requeue import REQUEUED_FROM, refusal, requeue
+from mentor_stream import stream, topics
+from mentor_stream.commands.dead_letters import letters
+from mentor_stream.commands.dead_letters.letters import Letter, Mark
+from mentor_stream.commands.dead_letters.requeue import REQUEUED_FROM, refusal, requeue
 from mentor_stream.stream import Stream
 from tests.builders import a_group, a_query
 from tests.runs import as_json, mentor_stream, url, write_config

@@ -8,10 +8,10 @@ from typing import Any
 
 import typer
 
-from mentor_stream import legible
 from mentor_stream.commands import tables
-from mentor_stream.letters import Letter, spelled
-from mentor_stream.requeue import Outcome, unreadable
+from mentor_stream.commands.dead_letters import legible
+from mentor_stream.commands.dead_letters.letters import Letter, spelled
+from mentor_stream.commands.dead_letters.requeue import Outcome, unreadable
 
 LISTED_ERROR = 120
 

@@ -4,9 +4,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import schemas
-from mentor_stream import letters, topics
+from mentor_stream import topics
 from mentor_stream.broker import Broker, MessageTooLarge, Producer, Receipt, UnknownTopic
-from mentor_stream.letters import OPERATOR, Letter, home, spelled
+from mentor_stream.commands.dead_letters import letters
+from mentor_stream.commands.dead_letters.letters import OPERATOR, Letter, home, spelled
 
 REQUEUED_FROM = "requeued-from"
 """Header of a message that came out of a dead letter: topic/partition/offset of the letter."""

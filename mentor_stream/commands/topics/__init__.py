@@ -10,9 +10,9 @@ from mentor_stream.commands import AsJson, ConfigFile, load, on_broker, print_js
 
 if TYPE_CHECKING:
     from mentor_stream.broker import Broker
+    from mentor_stream.commands.topics.inventory import Holding
+    from mentor_stream.commands.topics.plan import Change
     from mentor_stream.config import Config
-    from mentor_stream.inventory import Holding
-    from mentor_stream.plan import Change
 
 app = typer.Typer(help="Create the topics of a run, change them, look at them.", no_args_is_help=True)
 
@@ -28,7 +28,7 @@ def create(
     Exit code 0: all are as configured now. 1: some differ still. 2: some have more partitions than
     configured, which cannot be taken away; then nothing is created or changed.
     """
-    from mentor_stream.commands import topic_views as views
+    from mentor_stream.commands.topics import views
 
     loaded = load(config)
     changes = on_broker(loaded, lambda broker: _create(broker, loaded, apply))
@@ -52,8 +52,7 @@ def list_(
     json: AsJson = False,
 ) -> None:
     """Show the topics of the run: partitions, records, size on disk, how long they are kept."""
-    from mentor_stream import inventory
-    from mentor_stream.commands import topic_views as views
+    from mentor_stream.commands.topics import inventory, views
 
     loaded = load(config)
     run = None if every else loaded.run.name
@@ -77,7 +76,7 @@ def describe(
     """Show all about the topics of the run: settings, offsets, lag, what differs from CONFIG."""
     from mentor_stream import topics
     from mentor_stream.broker import UnknownTopic
-    from mentor_stream.commands import topic_views as views
+    from mentor_stream.commands.topics import views
 
     loaded = load(config)
     names = [topics.find(topic, loaded.run.name).of(loaded.run.name)] if topic else _names(loaded)
@@ -96,7 +95,7 @@ def describe(
 
 async def _create(broker: "Broker", config: "Config", apply: bool) -> "Sequence[Change]":
     """All topics as they were before; where one is refused nothing is done."""
-    from mentor_stream import inventory
+    from mentor_stream.commands.topics import inventory
 
     changes = await inventory.compare(broker, config)
     if any(change.refusal for change in changes):
@@ -111,7 +110,7 @@ async def _described(
     broker: "Broker", config: "Config", names: Sequence[str]
 ) -> "dict[str, tuple[Holding, Change]]":
     """Those of the names that exist."""
-    from mentor_stream import inventory
+    from mentor_stream.commands.topics import inventory
 
     found: dict[str, tuple[Holding, Change]] = {}
     for change in await inventory.compare(broker, config):
