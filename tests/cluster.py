@@ -41,7 +41,7 @@ class Cluster:
         properties: Mapping[str, str] | None = None,
     ) -> None:
         self._directory, self._protocol, self._properties = directory, protocol, dict(properties or {})
-        self._ports = dict(enumerate(_free_ports(nodes), start=1))
+        self._ports = dict(enumerate(free_ports(nodes), start=1))
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
     @property
@@ -209,7 +209,7 @@ def _controller(port: int) -> int:
     return port + 8_000
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     """Below the ephemeral ports, where a client might take one; random, since runs may be parallel."""
     ports: list[int] = []
     while len(ports) < count:

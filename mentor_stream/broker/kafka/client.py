@@ -12,10 +12,9 @@ from kafka import errors
 
 from mentor_stream.broker.background import beside
 from mentor_stream.broker.base import BrokerError, BrokerUnavailable, MessageTooLarge, UnknownTopic
-from mentor_stream.broker.kafka.network import Network, speaks_tls
-from mentor_stream.broker.kafka.security import where
+from mentor_stream.broker.kafka.network import Network
 from mentor_stream.broker.kafka.settings import ConnectionSettings
-from mentor_stream.broker.kafka.trouble import CLOSES, trouble
+from mentor_stream.broker.kafka.trouble import trouble
 
 K = TypeVar("K")
 P = ParamSpec("P")
@@ -113,22 +112,10 @@ def _not_connected(error: errors.KafkaError, settings: ConnectionSettings, netwo
     if not isinstance(error, errors.KafkaTimeoutError):
         found = trouble(error, settings.security)
         return BrokerError(f"run.broker is {settings.url}: {found.reason}")
-    reasons = [f"{server}: {why}{_advice(server, why, settings)}" for server, why in network.trouble.items()]
+    reasons = [f"{server}: {why}" for server, why in network.trouble.items()]
     return unavailable(
         settings, "; ".join(reasons or ["no answer"]) + f" (for {settings.connect_timeout:g} s)"
     )
-
-
-def _advice(server: str, reason: str, settings: ConnectionSettings) -> str:
-    """What may be the matter with a server that closes the connection without a word."""
-    if reason != CLOSES or settings.security.tls:
-        return ""
-    if speaks_tls(server):
-        tls = "SASL_SSL" if settings.security.sasl else "SSL"
-        return f", and it speaks TLS: set {where('security_protocol')} to {tls}"
-    if settings.security.sasl:
-        return ""
-    return f"; if it wants a password, set {where('security_protocol')} to SASL_PLAINTEXT"
 
 
 def unavailable(settings: ConnectionSettings, reason: str) -> BrokerUnavailable:

@@ -1,8 +1,6 @@
 """kafka-python's connections, watched: why they fail, and no more tries where none can help."""
 
 import logging
-import socket
-import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
@@ -21,7 +19,6 @@ from mentor_stream.broker.kafka.trouble import Trouble, trouble
 
 log = logging.getLogger(__name__)
 
-PROBE_SECONDS = 2.0
 _said = Sparingly()
 
 
@@ -78,6 +75,18 @@ class Manager(KafkaConnectionManager):
         with suppress(RuntimeError):  # it is over, and its loop closed
             self._net.call_soon_threadsafe(lambda: self._end_bootstrap(errors.Cancelled()))
 
+    async def _build_transport(self, node: Any, timeout_at: float | None = None) -> Any:
+        transport: Any = await super()._build_transport(node, timeout_at)
+        receive = transport._sock_recv
+
+        def receive_all() -> tuple[bytes, Exception | None]:
+            # kafka-python throws away what comes with the end, as the answer to a wrong password does
+            data, error = receive()
+            return (data, None) if data else (data, error)
+
+        transport._sock_recv = receive_all
+        return transport
+
     async def _connect(
         self,
         node: Any,
@@ -94,22 +103,22 @@ class Manager(KafkaConnectionManager):
         if conn.connected:
             self._reached(node)
         elif not self.closed:
-            address = f"{node.host}:{node.port}"
-            if _said.may_say(address):
-                log.warning("Kafka at %s cannot be reached: %s", address, self.trouble.get(address))
+            self._not_reached(node, conn.init_future.exception)
 
     def _reached(self, node: Any) -> None:
-        address = f"{node.host}:{node.port}"
-        self.trouble.pop(address, None)
+        self.trouble.pop(_address(node), None)
         self._refusals.pop(node.node_id, None)
-        if _said.over(address):
-            log.warning("Kafka at %s answers again", address)
+        if _said.over(_address(node)):
+            log.warning("Kafka at %s answers again", _address(node))
 
     def _lost(self, node: Any, error: Exception) -> None:
-        if self.closed:
-            return
+        if not self.closed:
+            self.trouble[_address(node)] = trouble(error, self._security).reason
+
+    def _not_reached(self, node: Any, error: Exception) -> None:
         found = trouble(error, self._security)
-        self.trouble[f"{node.host}:{node.port}"] = found.reason
+        if (self.bootstrapped or found.passing) and _said.may_say(_address(node)):
+            log.warning("Kafka at %s cannot be reached: %s", _address(node), found.reason)
         if self.bootstrapped or not self.cluster.is_bootstrap(node.node_id):
             return
         self._refusals[node.node_id] = (found, error)
@@ -133,21 +142,10 @@ class Manager(KafkaConnectionManager):
         self._bootstrap_wakeup.notify()
 
 
+def _address(node: Any) -> str:
+    return f"{node.host}:{node.port}"
+
+
 def _too_late(conn: KafkaConnection) -> None:
     if conn.initializing:
         conn.close(errors.KafkaTimeoutError("it does not answer"))
-
-
-def speaks_tls(server: str) -> bool:
-    """Whether `host:port` answers a TLS greeting."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    host, _, port = server.rpartition(":")
-    try:
-        with socket.create_connection((host.strip("[]"), int(port)), PROBE_SECONDS) as plain:
-            context.wrap_socket(plain).close()
-    except ssl.SSLError as error:
-        return "ALERT" in str(error)
-    except OSError:
-        return False
-    return True

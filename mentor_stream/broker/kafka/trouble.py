@@ -9,8 +9,8 @@ from kafka import errors
 
 from mentor_stream.broker.kafka.security import Security, where
 
-CLOSES = "it closes the connection"
-"""The reason of a server that breaks off without a word."""
+_TLS_ALERT = 0x1503
+"""How a TLS server's complaint begins; to a client that expects a length there it is one of 336 MB."""
 
 
 class Trouble(NamedTuple):
@@ -25,7 +25,7 @@ def trouble(error: BaseException, security: Security) -> Trouble:
     text = " ".join(str(argument) for argument in getattr(error, "args", ())) or type(error).__name__
     if isinstance(error, errors.SaslAuthenticationFailedError):
         return Trouble(
-            f"it refuses the user name and password ({text}): check {where('username')}, "
+            f"it refuses the user name and password ({text.split(': ', 1)[-1]}): check {where('username')}, "
             f"{where('password')} and that sasl_mechanism={security.mechanism} is the user's",
             passing=False,
         )
@@ -43,7 +43,12 @@ def trouble(error: BaseException, security: Security) -> Trouble:
         )
     if security.tls and (found := _of_tls(text, security)):
         return found
-    return Trouble(_plain(text))
+    if (length := re.search(r"Invalid frame length: (\d+)", text)) and int(length[1]) >> 16 == _TLS_ALERT:
+        tls = "SASL_SSL" if security.sasl else "SSL"
+        return Trouble(
+            f"it speaks TLS at this port: set {where('security_protocol')} to {tls}", passing=False
+        )
+    return Trouble(_plain(text, security))
 
 
 def _of_tls(text: str, security: Security) -> Trouble | None:
@@ -83,8 +88,9 @@ def _of_openssl(text: str) -> str:
     return found[1] if found else text
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, security: Security) -> str:
     numbered = re.match(r"(?:\[Errno )?(\d+)\]? ", text)
     if text == "socket disconnected" or (numbered and int(numbered[1]) == errno.ECONNRESET):
-        return CLOSES
+        wish = "" if security.sasl else f"; if it wants a password, set {where('security_protocol')}"
+        return f"it closes the connection{wish}"
     return os.strerror(int(numbered[1])) if numbered else text
