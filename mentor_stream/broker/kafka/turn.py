@@ -54,12 +54,10 @@ class Member(ConsumerRebalanceListener):
 
     def __init__(self, raw: RawConsumer, topic: str) -> None:
         self.intake = Intake(raw, [topic])
-        self._raw = raw
         self._changes: deque[Change] = deque()
 
     def on_partitions_assigned(self, assigned: set[KafkaPartition]) -> None:
-        """New partitions start paused: the owner has not counted the room for them yet."""
-        self._raw.pause(*assigned)
+        """Ours from now on."""
         self._note("given", assigned)
 
     def on_partitions_revoked(self, revoked: set[KafkaPartition]) -> None:

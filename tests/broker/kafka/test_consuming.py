@@ -12,7 +12,7 @@ from kafka import KafkaConsumer as RawConsumer
 from kafka import KafkaProducer as RawProducer
 
 from mentor_stream import broker as brokers
-from mentor_stream.broker import Broker, Message, OffsetGap, TopicSpec, wait_for_topics
+from mentor_stream.broker import Broker, Consumer, Message, OffsetGap, TopicSpec, wait_for_topics
 from mentor_stream.broker.base import BUFFER_BYTES
 from mentor_stream.broker.kafka import turn
 from mentor_stream.broker.kafka.knowledge import partitions
@@ -150,26 +150,40 @@ async def test_a_member_that_is_stuck_is_replaced_and_later_takes_part_again_and
 async def test_partitions_added_while_members_are_slow_to_poll_leave_nobody_behind(
     url, broker, operator, name
 ):
-    """A handler that holds the event loop up ends the poll in which a join began, and the join goes on."""
+    """A join that ends between two polls, since handlers hold the event loop up, is taken notice of."""
     await broker.create_topics([TopicSpec(name, partitions=2)])
     async with (
         brokers.connect(url) as elsewhere,
-        broker.consumer([name], group=name),
-        elsewhere.consumer([name], group=name),
-        anyio.create_task_group() as tasks,
+        broker.consumer([name], group=name) as one,
+        elsewhere.consumer([name], group=name) as two,
     ):
         await operator.members_have(name, name, 1, 1)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(hold_up_the_loop)
+            for count in (4, 6):
+                await broker.alter_topic(TopicSpec(name, count))
+                await operator.members_have(name, name, count // 2, count // 2)
+            tasks.cancel_scope.cancel()
+        shares: list[set[int]] = [set(), set()]
 
-        async def hold_up() -> None:
-            while True:
-                time.sleep(0.4)
-                await anyio.sleep(0.05)
+        async def consume(consumer: Consumer, share: set[int]) -> None:
+            async for message in consumer:
+                share.add(message.partition)
 
-        tasks.start_soon(hold_up)
-        for count in (4, 6, 8):
-            await broker.alter_topic(TopicSpec(name, count))
-            await operator.members_have(name, name, count // 2, count // 2)
-        tasks.cancel_scope.cancel()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(consume, one, shares[0])
+            tasks.start_soon(consume, two, shares[1])
+            await fill(broker, name, 100)
+            with anyio.fail_after(20):
+                while [len(share) for share in shares] != [3, 3]:
+                    await anyio.sleep(0.02)
+            tasks.cancel_scope.cancel()
+
+
+async def hold_up_the_loop() -> None:
+    while True:
+        time.sleep(1.0)  # noqa: ASYNC251
+        await anyio.sleep(0.05)
 
 
 async def test_a_member_that_joins_right_after_the_topic_was_created_misses_nothing(broker, name):
