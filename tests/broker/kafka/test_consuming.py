@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 
 import anyio
@@ -99,91 +99,86 @@ async def test_a_message_may_take_longer_than_a_member_may_be_stuck(url, broker,
         assert await broker.lag(name, name) == 0
 
 
-class Stuck:
-    """A member whose handler keeps the event loop from going on, in a thread of its own."""
+async def apart(url: str, name: str, live: Callable[[Consumer], Awaitable[None]]) -> None:
+    """The life of a member in a thread and an event loop of its own, which it may hold up."""
 
-    def __init__(self, url: str, name: str) -> None:
-        self._url, self._name = url, name
-        self.has_one, self.go_on, self.leave = threading.Event(), threading.Event(), threading.Event()
+    async def member() -> None:
+        async with brokers.connect(url) as broker, broker.consumer([name], group=name) as consumer:
+            await live(consumer)
 
-    def run(self) -> None:
-        anyio.run(self._consume, backend="trio")
-
-    def release(self) -> None:
-        self.go_on.set()
-        self.leave.set()
-
-    async def _consume(self) -> None:
-        async with (
-            brokers.connect(self._url) as broker,
-            broker.consumer([self._name], group=self._name) as consumer,
-        ):
-            (message,) = await take(consumer, 1)
-            self.has_one.set()
-            self.go_on.wait(60)  # what no handler should do
-            consumer.done(message)
-            await to_thread.run_sync(self.leave.wait)
+    await to_thread.run_sync(partial(anyio.run, member, backend="trio"))
 
 
 async def test_a_member_that_is_stuck_is_replaced_and_later_takes_part_again_and_commits_nothing(
     url, broker, operator, name
 ):
+    has_one, go_on, leave = threading.Event(), threading.Event(), threading.Event()
+
+    async def stuck(consumer: Consumer) -> None:
+        (message,) = await take(consumer, 1)
+        has_one.set()
+        go_on.wait(60)  # what no handler should do
+        consumer.done(message)
+        await to_thread.run_sync(leave.wait)
+
     await fill(broker, name, 1)
-    stuck = Stuck(f"{url}?stall_timeout={STALL_SECONDS}", name)
     async with anyio.create_task_group() as tasks:
         try:
-            tasks.start_soon(to_thread.run_sync, stuck.run)
-            await to_thread.run_sync(partial(stuck.has_one.wait, 30))
+            tasks.start_soon(apart, f"{url}?stall_timeout={STALL_SECONDS}", name, stuck)
+            await to_thread.run_sync(partial(has_one.wait, 30))
             async with broker.consumer([name], group=name) as consumer:
                 (message,) = await take(consumer, 1)
-                stuck.go_on.set()
+                go_on.set()
                 await operator.members_have(name, name, 0, 1)
-                stuck.leave.set()
+                leave.set()
                 await operator.members_have(name, name, 1)
                 assert await broker.lag(name, name) == 1
                 consumer.done(message)
                 await lag_is(broker, name, name, 0)
         finally:
-            stuck.release()
+            go_on.set()
+            leave.set()
 
 
-async def test_partitions_added_while_members_are_slow_to_poll_leave_nobody_behind(
+async def test_a_leader_that_is_slow_to_poll_takes_part_in_the_rebalance_that_it_asked_for(
     url, broker, operator, name
 ):
-    """A join that ends between two polls, since handlers hold the event loop up, is taken notice of."""
+    """Its join ends between two polls, and kafka-python would forget it."""
+    shares: list[set[int]] = [set(), set()]
+    in_time, over = threading.Event(), threading.Event()
+
+    async def slow(leader: Consumer) -> None:
+        while not in_time.is_set():
+            time.sleep(1.0)
+            await anyio.sleep(0.05)
+        while not over.is_set():
+            with anyio.move_on_after(0.1):
+                shares[0].add((await anext(aiter(leader))).partition)
+
+    async def quick(follower: Consumer) -> None:
+        async for message in follower:
+            shares[1].add(message.partition)
+
     await broker.create_topics([TopicSpec(name, partitions=2)])
-    async with (
-        brokers.connect(url) as elsewhere,
-        broker.consumer([name], group=name) as one,
-        elsewhere.consumer([name], group=name) as two,
-    ):
-        await operator.members_have(name, name, 1, 1)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(hold_up_the_loop)
-            for count in (4, 6):
-                await broker.alter_topic(TopicSpec(name, count))
-                await operator.members_have(name, name, count // 2, count // 2)
-            tasks.cancel_scope.cancel()
-        shares: list[set[int]] = [set(), set()]
-
-        async def consume(consumer: Consumer, share: set[int]) -> None:
-            async for message in consumer:
-                share.add(message.partition)
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(consume, one, shares[0])
-            tasks.start_soon(consume, two, shares[1])
-            await fill(broker, name, 100)
-            with anyio.fail_after(20):
-                while [len(share) for share in shares] != [3, 3]:
-                    await anyio.sleep(0.02)
-            tasks.cancel_scope.cancel()
-
-
-async def hold_up_the_loop() -> None:
-    while True:
-        time.sleep(1.0)  # noqa: ASYNC251
-        await anyio.sleep(0.05)
+    async with anyio.create_task_group() as tasks:
+        try:
+            tasks.start_soon(apart, url, name, slow)
+            await operator.members_have(name, name, 2)
+            async with broker.consumer([name], group=name) as follower:
+                await operator.members_have(name, name, 1, 1)
+                for count in (4, 6):
+                    await broker.alter_topic(TopicSpec(name, count))
+                    await operator.members_have(name, name, count // 2, count // 2)
+                in_time.set()
+                await fill(broker, name, 100)
+                tasks.start_soon(quick, follower)
+                with anyio.fail_after(20):
+                    while [len(share) for share in shares] != [3, 3]:
+                        await anyio.sleep(0.02)
+                tasks.cancel_scope.cancel()
+        finally:
+            in_time.set()
+            over.set()
 
 
 async def test_a_member_that_joins_right_after_the_topic_was_created_misses_nothing(broker, name):
