@@ -13,8 +13,9 @@ from kafka import errors
 from mentor_stream.broker.background import beside
 from mentor_stream.broker.base import BrokerError, BrokerUnavailable, MessageTooLarge, UnknownTopic
 from mentor_stream.broker.kafka.network import Network
+from mentor_stream.broker.kafka.security import where
 from mentor_stream.broker.kafka.settings import ConnectionSettings
-from mentor_stream.broker.kafka.trouble import trouble
+from mentor_stream.broker.kafka.trouble import CLOSES, trouble
 
 K = TypeVar("K")
 P = ParamSpec("P")
@@ -112,10 +113,10 @@ def _not_connected(error: errors.KafkaError, settings: ConnectionSettings, netwo
     if not isinstance(error, errors.KafkaTimeoutError):
         found = trouble(error, settings.security)
         return BrokerError(f"run.broker is {settings.url}: {found.reason}")
-    reasons = [f"{server}: {why}" for server, why in network.trouble.items()]
-    return unavailable(
-        settings, "; ".join(reasons or ["no answer"]) + f" (for {settings.connect_timeout:g} s)"
-    )
+    reasons = [f"{server}: {why}" for server, why in network.trouble.items()] or ["no answer"]
+    if CLOSES in network.trouble.values() and not settings.security.sasl:
+        reasons.append(f"if it wants a password, set {where('security_protocol')}")
+    return unavailable(settings, f"{'; '.join(reasons)} (for {settings.connect_timeout:g} s)")
 
 
 def unavailable(settings: ConnectionSettings, reason: str) -> BrokerUnavailable:

@@ -68,6 +68,7 @@ class Manager(KafkaConnectionManager):
         self.cluster.config["allow_auto_create_topics"] = False
         self.trouble: dict[str, str] = {}
         self._security = security
+        self._end: Exception | None = None
         self._refusals: dict[str, tuple[Trouble, Exception]] = {}
 
     def give_up(self) -> None:
@@ -127,15 +128,19 @@ class Manager(KafkaConnectionManager):
                 if not found.passing:
                     self._end_bootstrap(error)
 
+    def maybe_raise_auth_failure(self, node_id: Any) -> None:
+        """kafka-python asks before each try what makes it useless, and raises that."""
+        if self._end is not None:
+            raise self._end
+        super().maybe_raise_auth_failure(node_id)
+
     def _bootstrap_nodes(self) -> list[Any]:
         return self.cluster.bootstrap_brokers()  # pyright: ignore[reportAttributeAccessIssue]
 
     def _end_bootstrap(self, error: Exception) -> None:
         if self.bootstrapped:
             return
-        # where kafka-python keeps what makes another try useless: its next one raises it
-        for node in self._bootstrap_nodes():
-            self._auth_failures[node.node_id] = error
+        self._end = error
         for conn in list(self._conns.values()):
             if conn.initializing:
                 conn.close(error)

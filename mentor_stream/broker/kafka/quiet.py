@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslBytesRequest
 
 SAY_AGAIN_SECONDS = 30.0
-SAID_OTHERWISE = {
+NOISE = {
     "kafka.cluster": ("No node available", "Metadata refresh: failed", "Bootstrap"),
     "kafka.net.manager": ("Connection failed", "Bootstrap"),
     "kafka.net.connection": ("%s: Connection lost", "%s: SaslHandshake failed"),
@@ -19,11 +19,12 @@ SAID_OTHERWISE = {
     ),
     "kafka.coordinator": ("Error sending", "Marking the coordinator dead"),
     "kafka.consumer.fetcher": ("Fetch to node",),
-    "kafka.producer.sender": ("%s: Error sending produce request",),
+    "kafka.net.selector": ("Task <",),
+    "kafka.producer.sender": ("%s: Error sending produce request", "%s: Got error produce response"),
     "kafka.producer.producer_batch": ("Failed to produce messages",),
 }
-"""What is said when a connection fails, per logger, by its beginning: network.py says it once, and whoever
-waits for an answer gets the error."""
+"""Per logger, how lines begin that tell no more than that a connection failed, or that a message waits for
+its acknowledgement: network.py and sender.py say so once, and whoever waits gets the error."""
 _WIRE = ("%s Send: ", "%s Recv: ")
 """The bytes as they are on the wire, those of a login among them."""
 _TEMPLATE_CHARACTERS = 24
@@ -64,14 +65,14 @@ class Quiet(logging.Filter):
             return False
         if logging.getLogger("kafka").isEnabledFor(logging.INFO):
             return True  # somebody wants to know it all
-        if is_said_otherwise(record.name, template):
+        if is_noise(record.name, template):
             return False
         return self._sparingly.may_say((record.name, template[:_TEMPLATE_CHARACTERS]))
 
 
-def is_said_otherwise(logger: str, template: str) -> bool:
-    """Whether the line only tells that a broker is away."""
-    return template.startswith(SAID_OTHERWISE.get(logger, ()) or ("\0",))
+def is_noise(logger: str, template: str) -> bool:
+    """Whether the line says nothing that is not said better elsewhere."""
+    return template.startswith(NOISE.get(logger, ()) or ("\0",))
 
 
 def tells_secrets(template: str, arguments: object) -> bool:

@@ -4,17 +4,23 @@ and it tells why it keeps trying.
 Both are about attributes that kafka-python keeps to itself; tests notice if they go.
 """
 
+import logging
 from collections.abc import MutableMapping
 from typing import Any
 
 from kafka import KafkaProducer as RawProducer
 from kafka import errors
 
+from mentor_stream.broker.kafka.quiet import Sparingly
+
+log = logging.getLogger(__name__)
+_said = Sparingly()
+
 _TOO_FEW_COPIES = "too few copies are in sync (the topic's min.insync.replicas)"
 _REASONS = {
     errors.NotEnoughReplicasError: _TOO_FEW_COPIES,
     errors.NotEnoughReplicasAfterAppendError: _TOO_FEW_COPIES,
-    errors.RequestTimedOutError: "its copies do not answer in time",
+    errors.RequestTimedOutError: "its nodes do not answer in time",
 }
 
 
@@ -32,7 +38,10 @@ def _note_refusals(raw: Any, refusals: MutableMapping[str, str]) -> None:
     def noting(batch: Any, error: type[errors.KafkaError]) -> bool:
         again = can_retry(batch, error)
         if again and not issubclass(error, errors.KafkaConnectionError):
-            refusals[batch.topic_partition.topic] = _REASONS.get(error, error.__name__)
+            topic, reason = batch.topic_partition.topic, _REASONS.get(error, error.__name__)
+            refusals[topic] = reason
+            if _said.may_say((topic, reason)):
+                log.warning("messages for %s are tried again: %s", topic, reason)
         return again
 
     raw._sender._can_retry = noting

@@ -9,6 +9,7 @@ from kafka import errors
 
 from mentor_stream.broker.kafka.security import Security, where
 
+CLOSES = "it closes the connection"
 _TLS_ALERT = 0x1503
 """How a TLS server's complaint begins; to a client that expects a length there it is one of 336 MB."""
 
@@ -48,7 +49,7 @@ def trouble(error: BaseException, security: Security) -> Trouble:
         return Trouble(
             f"it speaks TLS at this port: set {where('security_protocol')} to {tls}", passing=False
         )
-    return Trouble(_plain(text, security))
+    return Trouble(_plain(text))
 
 
 def _of_tls(text: str, security: Security) -> Trouble | None:
@@ -88,9 +89,8 @@ def _of_openssl(text: str) -> str:
     return found[1] if found else text
 
 
-def _plain(text: str, security: Security) -> str:
+def _plain(text: str) -> str:
     numbered = re.match(r"(?:\[Errno )?(\d+)\]? ", text)
     if text == "socket disconnected" or (numbered and int(numbered[1]) == errno.ECONNRESET):
-        wish = "" if security.sasl else f"; if it wants a password, set {where('security_protocol')}"
-        return f"it closes the connection{wish}"
+        return CLOSES
     return os.strerror(int(numbered[1])) if numbered else text
