@@ -158,21 +158,38 @@ def test_a_member_that_was_stalled_may_hand_out_what_it_had_fetched_but_not_more
     assert found(a_history(b=[*a_history().journals["b"], *more], killer=woken)) == {"taken back"}
 
 
+def work(begin: float, numbers: range) -> list[Entry]:
+    """A message every tenth of a second, handled at once."""
+    entries: list[Entry] = []
+    for count, number in enumerate(numbers):
+        entries += [got(begin + count / 10, number, number), handled(begin + count / 10 + 0.01, number)]
+    return entries
+
+
+def a_long_history(count: int, **journals: list[Entry]) -> History:
+    attempts: list[Entry] = [Attempt(1, "k", number) for number in range(count)]
+    return History({"producer": attempts, **journals}, logged(*range(count)))
+
+
 @pytest.mark.parametrize(
     ("seconds", "verdict"), [(COMMIT_SECONDS - 1, set()), (COMMIT_SECONDS + 1, {"taken back"})]
 )
-def test_what_a_member_has_handled_long_ago_must_not_come_again(seconds: float, verdict: set[str]):
-    """It worked on all the time: a message a tenth of a second, in this partition."""
+def test_what_a_member_handled_and_had_time_to_commit_must_not_come_again(seconds: float, verdict: set[str]):
     count = int(10 * seconds)
-    work: list[Entry] = []
-    for number in range(count):
-        work += [got(10 + number / 10, number, number), handled(10 + number / 10 + 0.01, number)]
-    again: list[Entry] = [got(10 + seconds + 1, 0, 0)]
-    history = History(
-        {"producer": [Attempt(1, "k", number) for number in range(count)], "a": work, "b": again},
-        logged(*range(count)),
-    )
+    history = a_long_history(count, a=work(10, range(count)), b=[got(10 + seconds + 1, 0, 0)])
     assert found(history) == verdict
+
+
+def test_a_silence_is_no_time_to_commit():
+    a = [*work(10, range(10)), *work(20 + COMMIT_SECONDS, range(10, 20))]
+    assert found(a_long_history(20, a=a, b=[got(30 + COMMIT_SECONDS, 0, 0)])) == set()
+
+
+def test_a_member_owes_commits_of_a_partition_that_it_has_got_back():
+    count = int(10 * COMMIT_SECONDS) + 20
+    a = [got(10, 0, 0), *work(13, range(10, count))]
+    b = [*work(11, range(10)), got(14 + count / 10, 12, 12)]
+    assert found(a_long_history(count, a=a, b=b)) == {"taken back"}
 
 
 def test_a_journal_is_read_up_to_the_line_that_a_kill_cut_off(tmp_path: Path):
