@@ -1,7 +1,17 @@
 """The broker of a single machine: one SQLite file that several processes share, in WAL mode.
 
-Start with broker.py, then log.py (the messages) and membership.py (consumer groups); producer.py,
-consumer.py and reader.py are the asynchronous sides of them. location.py lists the options of the URL.
+Start with broker.py, then log.py (the messages), catalog.py (the topics) and membership.py (consumer groups);
+producer.py, consumer.py and reader.py are the asynchronous sides of them. location.py lists the options of
+the URL, schema.py the tables.
+
+What holds here beyond the contract:
+
+- Once a topic has more partitions, every message goes by the new number, whoever sends it: producers look
+  inside the transaction that appends. So a key moves once, at one moment, but whoever reads its new partition
+  may be ahead of whoever still reads the old one.
+- Retention is enforced where messages are appended, on each partition about once a second. A topic that
+  nobody appends to forgets nothing.
+- The file never shrinks: the room of messages that are forgotten is used again.
 """
 
 from contextlib import AbstractAsyncContextManager

@@ -30,25 +30,21 @@ class Topic:
 
 
 class Memory:
-    """The topics as of the last `refresh`."""
+    """The topics as of the last `refresh`. Several threads may use it."""
 
     def __init__(self) -> None:
-        self._version = -1
-        self._topics: Mapping[str, Topic] = {}
+        self._known: tuple[int, Mapping[str, Topic]] = -1, {}
 
     def get(self, name: str) -> Topic | None:
         """The topic called `name`, if it is known."""
-        return self._topics.get(name)
+        return self._known[1].get(name)
 
-    def __getitem__(self, name: str) -> Topic:
-        return self._topics[name]
-
-    def refresh(self, connection: sqlite3.Connection) -> None:
-        """Look whether anything changed, and what."""
-        latest = version(connection)
-        if latest != self._version:
-            self._topics = topics(connection)
-            self._version = latest
+    def refresh(self, connection: sqlite3.Connection) -> Mapping[str, Topic]:
+        """The topics as this transaction sees them, read only if something changed."""
+        known, latest = self._known, version(connection)
+        if latest != known[0]:
+            self._known = known = latest, topics(connection)
+        return known[1]
 
 
 def version(connection: sqlite3.Connection) -> int:

@@ -150,8 +150,8 @@ class SqliteProducer:
         self, connection: sqlite3.Connection, messages: Sequence[_Sending], values: Sequence[Stored]
     ) -> list[Receipt]:
         """Append each to the partition of its key, of as many as there are in this transaction."""
-        self._topics.refresh(connection)
-        topics = [self._topics[message.topic] for message in messages]
+        known = self._topics.refresh(connection)
+        topics = [known[message.topic] for message in messages]
         numbers = [topic.partition_of(message.key) for topic, message in zip(topics, messages, strict=True)]
         entries = [
             log.Entry(topic.partitions[number], message.key, message.headers, value)
