@@ -106,8 +106,8 @@ class SqliteProducer:
             raise await self._questions.read(partial(catalog.missing, name=name))
         if size > topic.spec.max_message_bytes:
             raise MessageTooLarge(
-                f"topic {name}: a message of {size} bytes, {topic.spec.max_message_bytes} allowed; raise the "
-                "topic's max_message_bytes, or send less"
+                f"topic {name}: a message of {size} bytes, {topic.spec.max_message_bytes} allowed; raise its "
+                "max_record_bytes in [topics] and alter the topic, or send less"
             )
 
     async def _enqueue(self, message: _Sending) -> tuple[_Batch, int]:
@@ -158,10 +158,9 @@ class SqliteProducer:
             for topic, number, message, value in zip(topics, numbers, messages, values, strict=True)
         ]
         offsets = log.append(connection, entries)
-        for partition, topic in {
-            e.partition: topic for e, topic in zip(entries, topics, strict=True)
-        }.items():
-            self._trim(connection, partition, topic.spec, came=len(entries))
+        specs = {entry.partition: topic.spec for entry, topic in zip(entries, topics, strict=True)}
+        for partition, spec in specs.items():
+            self._trim(connection, partition, spec, came=len(entries))
         return [
             Receipt(message.topic, number, offset)
             for message, number, offset in zip(messages, numbers, offsets, strict=True)
