@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-START_SECONDS = 90
+START_SECONDS = 180
 _NEARBY = Path(__file__).parents[2] / "shared" / "kafka"
 _NO_KAFKA = "no Kafka to start"
 _LOGGING = """

@@ -6,7 +6,17 @@ import anyio
 import pytest
 
 from mentor_stream import broker as brokers
-from mentor_stream.broker import EARLIEST, Broker, Consumer, Message, Producer, Reader, Receipt, TopicSpec
+from mentor_stream.broker import (
+    EARLIEST,
+    Broker,
+    Consumer,
+    Message,
+    Producer,
+    Reader,
+    Receipt,
+    TopicPartition,
+    TopicSpec,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -123,3 +133,28 @@ async def test_a_key_moves_at_most_once_when_partitions_are_added_and_keeps_its_
         assert all(visit == sorted(visit) for visit in visits)
     with pytest.raises(brokers.BrokerError, match=name):
         await broker.alter_topic(TopicSpec(name, BEFORE))
+
+
+async def test_a_follower_takes_in_added_partitions_and_none_that_it_left_out(broker_url, broker, name):
+    await broker.create_topics([TopicSpec(name, BEFORE)])
+    followed = {TopicPartition(name, 0): EARLIEST}
+    traffic = Traffic(name)
+    async with (
+        brokers.connect(broker_url) as elsewhere,
+        broker.producer() as producer,
+        broker.reader(followed) as reader,
+        broker.reader(followed, follow=False) as past,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(traffic.follow, reader)
+        await elsewhere.alter_topic(TopicSpec(name, AFTER))
+        tasks.start_soon(traffic.send, producer)
+        with anyio.fail_after(PATIENCE):
+            while {message.partition for message in traffic.read} != {0, *range(BEFORE, AFTER)}:
+                await anyio.sleep(0.01)
+            assert [message async for message in past] == []
+        traffic.end()
+        tasks.cancel_scope.cancel()
+    for partition in {message.partition for message in traffic.read}:
+        offsets = [message.offset for message in traffic.read if message.partition == partition]
+        assert offsets == list(range(len(offsets)))

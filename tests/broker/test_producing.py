@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import anyio
 import pytest
@@ -24,6 +25,7 @@ async def test_a_message_comes_out_as_it_went_in(broker_url, name):
     assert (first.place, first.offset) == (receipt[:2], receipt.offset)
     assert (first.key, first.value, first.headers) == (b"key\x00", b"\x00value\xff", tuple(headers))
     assert (second.offset, second.value, second.headers) == (empty.offset, b"", ())
+    assert abs(first.timestamp - time.time()) < 3_600  # the broker's clock, but in seconds
     assert first.timestamp <= second.timestamp
 
 
