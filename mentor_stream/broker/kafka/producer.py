@@ -17,7 +17,7 @@ from mentor_stream.broker.kafka.budget import ByteBudget
 from mentor_stream.broker.kafka.client import CLOSE_SECONDS, TOO_LARGE, Client, opened
 from mentor_stream.broker.kafka.courier import METADATA_WAIT_MS, Courier, Parcel
 from mentor_stream.broker.kafka.handover import Handover
-from mentor_stream.broker.kafka.sender import watched_producer
+from mentor_stream.broker.kafka.sender import mended_producer
 from mentor_stream.broker.kafka.settings import ConnectionSettings
 from mentor_stream.broker.kafka.topics import FRAMING_BYTES
 
@@ -172,7 +172,7 @@ async def producing(
     """A producer for the block. Leaving waits for what is under way; if cancelled, CLOSE_SECONDS at most."""
     refusals: dict[str, str] = {}
     options = _options(settings)
-    async with opened(partial(watched_producer, refusals), _close, settings, **options) as client:
+    async with opened(partial(mended_producer, refusals), _close, settings, **options) as client:
         producer = KafkaProducer(client, admin, max_inflight_bytes, refusals)
         async with beside(producer.run, producer.stop), beside(producer.expire):
             try:

@@ -1,7 +1,6 @@
-"""kafka-python's producer with two things that it lacks: one refused message does not end it for all others,
-and it tells why it keeps trying.
+"""kafka-python's producer, mended where it would stand still, spin, or not say what is wrong.
 
-Both are about attributes that kafka-python keeps to itself; tests notice if they go.
+All of this is about attributes that kafka-python keeps to itself; tests notice if they go.
 """
 
 import logging
@@ -16,6 +15,7 @@ from mentor_stream.broker.kafka.quiet import Sparingly
 log = logging.getLogger(__name__)
 _said = Sparingly()
 
+CONNECTING_MS = 20
 _TOO_FEW_COPIES = "too few copies are in sync (the topic's min.insync.replicas)"
 _REASONS = {
     errors.NotEnoughReplicasError: _TOO_FEW_COPIES,
@@ -24,16 +24,18 @@ _REASONS = {
 }
 
 
-def watched_producer(refusals: MutableMapping[str, str], **options: Any) -> RawProducer:
+def mended_producer(refusals: MutableMapping[str, str], **options: Any) -> RawProducer:
     """A KafkaProducer that notes in `refusals`, per topic, why its last try failed."""
-    raw = RawProducer(**options)
-    _note_refusals(raw, refusals)
-    _survive_refusals(raw)
+    raw: Any = RawProducer(**options)
+    _note_refusals(raw._sender, refusals)
+    _wait_for_connections(raw._sender._client)
+    _survive_refusals(raw._transaction_manager)
+    _survive_time_outs(raw._transaction_manager)
     return raw
 
 
-def _note_refusals(raw: Any, refusals: MutableMapping[str, str]) -> None:
-    can_retry = raw._sender._can_retry
+def _note_refusals(sender: Any, refusals: MutableMapping[str, str]) -> None:
+    can_retry = sender._can_retry
 
     def noting(batch: Any, error: type[errors.KafkaError]) -> bool:
         again = can_retry(batch, error)
@@ -44,15 +46,21 @@ def _note_refusals(raw: Any, refusals: MutableMapping[str, str]) -> None:
                 log.warning("messages for %s are tried again: %s", topic, reason)
         return again
 
-    raw._sender._can_retry = noting
+    sender._can_retry = noting
 
 
-def _survive_refusals(raw: Any) -> None:
-    """A message that the broker refuses for good would put an idempotent producer out of order for ever.
+def _wait_for_connections(client: Any) -> None:
+    """The sender takes for milliseconds what are seconds, and none while a connection is being made: in an
+    outage it would look a thousand times a second whether it is over."""
+    delay = client.connection_delay
+    client.connection_delay = lambda node: max(CONNECTING_MS, 1000 * delay(node))
+
+
+def _survive_refusals(manager: Any) -> None:
+    """A message that the broker refuses for good would end an idempotent producer, for all topics.
 
     It was not appended, and nothing of its partition was sent after it: its number goes to the next one.
     """
-    manager = raw._transaction_manager
     classify = manager.classify_batch_error
 
     def classified(error: errors.KafkaError, batch: Any, log_start_offset: int = -1) -> str:
@@ -64,3 +72,15 @@ def _survive_refusals(raw: Any) -> None:
         return manager.ERROR_CLASS_RETRIABLE
 
     manager.classify_batch_error = classified
+
+
+def _survive_time_outs(manager: Any) -> None:
+    """After a message that was given up the producer drops its id, and would never ask for another."""
+    reset, states = manager.reset_producer_id, type(manager._current_state)
+
+    def reset_to_the_beginning() -> None:
+        reset()
+        if manager._current_state == states.READY:
+            manager._current_state = states.UNINITIALIZED
+
+    manager.reset_producer_id = reset_to_the_beginning

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import anyio
 from anyio import to_thread
 from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.structs import OffsetAndMetadata
 from kafka.structs import TopicPartition as KafkaPartition
 
@@ -29,6 +30,11 @@ class Operator:
         await self._do(lambda admin: admin.delete_topics([topic]))
         while topic in await self._do(lambda admin: {found["name"] for found in admin.describe_topics()}):
             await anyio.sleep(0.05)
+
+    async def configure(self, topic: str, changes: Mapping[str, str]) -> None:
+        """Change the topic's Kafka configuration."""
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic, configs=dict(changes))
+        await self._do(lambda admin: admin.alter_configs([resource]))
 
     async def commit(self, group: str, topic: str, offset: int) -> None:
         """For a group without members: partition 0 goes on there."""
