@@ -7,6 +7,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -151,13 +152,13 @@ def _seconds_of_work(message: Message) -> float:
 def _sqlite_commits(job: Job) -> Iterator[dict[int, int]]:
     path = sqlite_location(job.url).path
     while True:
-        connection = sqlite3.connect(path, timeout=60)
-        rows = connection.execute(
-            "SELECT number, committed FROM assignments JOIN partitions ON partitions.id = partition"
-            " JOIN topics ON topics.id = topic WHERE topics.name = ? AND consumers = ? AND committed >= 0",
-            (job.topic, job.group),
-        ).fetchall()
-        connection.close()
+        with closing(sqlite3.connect(path, timeout=60)) as connection:
+            rows = connection.execute(
+                "SELECT number, committed FROM assignments JOIN partitions ON partitions.id = partition"
+                " JOIN topics ON topics.id = topic"
+                " WHERE topics.name = ? AND consumers = ? AND committed >= 0",
+                (job.topic, job.group),
+            ).fetchall()
         yield dict(rows)
 
 
@@ -166,10 +167,10 @@ def _kafka_commits(job: Job) -> Iterator[dict[int, int]]:
     group = group_id(job.group, job.topic)
     while True:
         try:
-            admin = KafkaAdminClient(**kafka_settings(job.url).client_options())
-            while True:
-                found = admin.list_group_offsets({group: places})[group]  # type: ignore[attr-defined]
-                yield {place.partition: at.offset for place, at in found.items() if at.offset >= 0}
+            with closing(KafkaAdminClient(**kafka_settings(job.url).client_options())) as admin:
+                while True:
+                    found = admin.list_group_offsets({group: places})[group]  # type: ignore[attr-defined]
+                    yield {place.partition: at.offset for place, at in found.items() if at.offset >= 0}
         except errors.KafkaError as error:
             log.warning("the cluster is away: %s", error)
 
