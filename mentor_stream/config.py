@@ -188,4 +188,6 @@ def _problem(error: ErrorDetails, setting: str = "") -> str:
     if error["type"] == "missing":
         return f"{where} is missing. It has no default: set it."
     message = error["msg"].removeprefix("Value error, ")
+    if isinstance(error["input"], Mapping) and error["type"] == "value_error":
+        return f"{where}: {message}."  # of a whole section: it is not repeated
     return f"{where} is {error['input']!r}: {message[:1].lower()}{message[1:]}."

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 import schemas
 from mentor_stream.broker.base import OnGap, TopicSpec
@@ -17,8 +17,28 @@ LARGEST_RECORD_BYTES = 60 * 2**20
 
 Partitions = Annotated[int, Field(ge=1, le=10_000)]
 Replication = Annotated[int, Field(ge=1, le=100)]
-RetentionHours = Annotated[float, Field(gt=0)] | Literal["forever"]
-RetentionBytes = Annotated[int, Field(ge=2**20)] | Literal["unlimited"]
+
+
+def _or_else(expected: str) -> WrapValidator:
+    """One problem in our words instead of one for each alternative."""
+
+    def validate(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return handler(value)
+        except ValidationError as error:
+            raise ValueError(f"expected {expected}") from error
+
+    return WrapValidator(validate)
+
+
+RetentionHours = Annotated[
+    Annotated[float, Field(ge=0.001, le=1e7)] | Literal["forever"],
+    _or_else('hours from 0.001 to 10000000, or "forever"'),
+]
+RetentionBytes = Annotated[
+    Annotated[int, Field(ge=2**20, le=2**60)] | Literal["unlimited"],
+    _or_else('bytes from 1048576 (1 MiB) to 2**60, or "unlimited"'),
+]
 RecordBytes = Annotated[int, Field(ge=2**16, le=LARGEST_RECORD_BYTES)]
 
 

@@ -2,6 +2,7 @@
 
 KAFKA_BOOTSTRAP=host:port names a cluster that runs already (deploy/compose.yaml starts one); tests that
 kill nodes or set up their own security need KAFKA_HOME, an unpacked distribution, and Java 17 or newer.
+On a cluster with Kafka's own settings that takes an hour or more: it forgets every five minutes only.
 """
 
 import os

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mentor_stream.component import check
-from mentor_stream.config import Config, ConfigError, RunConfig
+from mentor_stream.config import Config, ConfigError, RunConfig, load
 from mentor_stream.topics import TopicsConfig
 
 
@@ -53,6 +53,7 @@ def test_a_run_that_can_start_has_no_problems(tmp_path: Path, run: dict[str, str
         ({"broker": "sqlite:///{d}/free"}, "Is a directory"),
         ({"broker": "sqlite:///{d}/taken"}, "the file is no database"),
         ({"broker": "sqlite:///{d}/taken/stream.db"}, "taken is not a directory"),
+        ({"broker": "sqlite:///{d}/a%00b.db"}, "expected sqlite:///relative.db"),
         ({"broker": "sqlite:///x.db?leese=3"}, "no option 'leese'"),
         ({"broker": "kafka://h:abc"}, "names the server 'h:abc': "),
         ({"broker": "kafka://[::1"}, "Invalid IPv6 URL"),
@@ -77,3 +78,26 @@ def test_copies_of_a_file_are_refused_and_of_a_cluster_are_not(tmp_path: Path) -
     assert problem.startswith("topics.replication is 3: a SQLite file is the only copy.")
     (tmp_path / "free").rmdir()
     assert verdict(tmp_path, {"broker": "kafka://one:9092"}, replication=3) == []
+
+
+@pytest.mark.parametrize(
+    ("topics", "problem"),
+    [
+        ("retention_hours = nan", "retention_hours is nan: expected hours from 0.001 to 10000000"),
+        ("retention_hours = 1e300", "retention_hours is 1e+300: expected hours"),
+        ("retention_hours = 1e-9", "retention_hours is 1e-09: expected hours"),
+        ('retention_bytes = "forever"', "retention_bytes is 'forever': expected bytes"),
+        ("retention_bytes = 99999999999999999999", "retention_bytes is 99999999999999999999: expected bytes"),
+        ("dead_letters = { partitions = 2 }", "dead_letters.partitions is 2: its readers need one"),
+        ("policies = { retention_hours = 1.0 }", "policies has a retention"),
+    ],
+)
+def test_topics_that_cannot_be_are_one_line(tmp_path: Path, topics: str, problem: str) -> None:
+    path = tmp_path / "run.toml"
+    run = f'name = "x"\npolicy = "{tmp_path}"\ndirectory = "{tmp_path}"\nbroker = "sqlite:///x.db"\n'
+    path.write_text(f"[run]\n{run}[topics]\n{topics}\n")
+    with pytest.raises(ConfigError) as refused:
+        load(path, [TopicsConfig])
+    (line,) = str(refused.value).splitlines()
+    assert line.startswith("topics")
+    assert problem in line

@@ -200,7 +200,8 @@ class Broker(Protocol):
 
         Following takes in partitions that are added to the topics meanwhile, from their first message.
         An offset beyond the partition's end is a gap as well. Raises UnknownTopic for a topic or a
-        partition that is not there.
+        partition that is not there. Reading up to the end raises BrokerUnavailable out of iteration when
+        the broker gives nothing for the time it may take to answer; following waits for ever.
         """
         ...
 

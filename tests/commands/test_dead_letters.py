@@ -291,3 +291,23 @@ def test_what_may_go_back_and_what_force_allows(letter: Letter, reason: str, for
     assert reason in told
     assert bool(told) == bool(reason)
     assert (refusal(letter, "run", force=True) == "") == forced
+
+
+@pytest.mark.anyio
+async def test_a_letter_under_our_header_is_no_mark(run: Stream) -> None:
+    await bury(run, topics.QUERIES, b"one", b"two")
+    async with run.broker.producer() as producer:
+        await producer.send(run.name(topics.DEAD_LETTERS), b"key", b"junk", [(letters.REQUEUED, b"0")])
+    found = await letters.find(run.broker, "run")
+    assert [letter.place for letter in found] == [0, 1, 2]
+    assert [letter.requeued for letter in found] == [None, None, None]
+
+
+@pytest.mark.anyio
+async def test_letters_of_a_run_that_has_no_topics_name_the_command_that_makes_them(tmp_path: Path) -> None:
+    async with brokers.connect(url(tmp_path)) as broker:
+        for since in (None, 0.0):
+            with pytest.raises(brokers.UnknownTopic, match="topics create"):
+                await letters.find(broker, "run", since=since)
+        with pytest.raises(brokers.UnknownTopic, match="topics create"):
+            await letters.get(broker, "run", 0)

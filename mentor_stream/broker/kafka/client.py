@@ -129,7 +129,9 @@ def unavailable(settings: ConnectionSettings, reason: str) -> BrokerUnavailable:
 def explained(error: errors.KafkaError, settings: ConnectionSettings) -> BrokerError:
     """A kafka-python error in the contract's terms."""
     if isinstance(error, _UNKNOWN_TOPIC):
-        return UnknownTopic(f"{error}. Create the topic, or start a component: each creates what it uses")
+        return UnknownTopic(
+            f"{_words(error)} does not exist: `mentor-stream topics create CONFIG` makes the topics of a run"
+        )
     if isinstance(error, TOO_LARGE):
         return MessageTooLarge(f"{error}. Raise topics.max_record_bytes")
     if isinstance(error, errors.AuthorizationError):
@@ -142,6 +144,11 @@ def explained(error: errors.KafkaError, settings: ConnectionSettings) -> BrokerE
     if isinstance(error, (RETRIABLE, errors.IncompatibleBrokerVersion)):
         return unavailable(settings, str(error))
     return BrokerError(f"run.broker is {settings.url}: {error}")
+
+
+def _words(error: errors.KafkaError) -> str:
+    """What it says, without kafka-python's numbers and names."""
+    return " ".join(map(str, error.args)) or str(error)
 
 
 def _missing_codec(text: str) -> str:

@@ -42,11 +42,15 @@ class KafkaReader:
         if self._fetched:
             return self._fetched.popleft()
         async with self._turn:
+            overdue = anyio.current_time() + self._client.settings.connect_timeout
             while not self._fetched:
                 if self._gap is not None:
                     raise OffsetGap(self._gap.error)
                 if self._ends is not None and not self._ends:
                     raise StopAsyncIteration
+                if self._ends is not None and anyio.current_time() > overdue:
+                    # what is to be read is there already: only a cluster that is away can withhold it
+                    raise self._client.unavailable("it does not give what it has")
                 await self._fetch()
             return self._fetched.popleft()
 

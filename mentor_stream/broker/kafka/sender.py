@@ -57,9 +57,10 @@ def _wait_for_connections(client: Any) -> None:
 
 
 def _survive_refusals(manager: Any) -> None:
-    """A message that the broker refuses for good would end an idempotent producer, for all topics.
+    """A message that is refused for good would end an idempotent producer, for all topics.
 
-    It was not appended, and nothing of its partition was sent after it: its number goes to the next one.
+    It goes on under a new id instead. (To give the message's number to the next would be cheaper, and lose
+    that one if the first was appended after all.)
     """
     classify = manager.classify_batch_error
 
@@ -67,8 +68,7 @@ def _survive_refusals(manager: Any) -> None:
         verdict = classify(error, batch, log_start_offset=log_start_offset)
         if verdict != manager.ERROR_CLASS_FATAL or type(error) in manager._FATAL_ERRORS:
             return verdict
-        if batch.has_sequence:
-            manager.set_sequence_number(batch.topic_partition, batch.base_sequence)
+        manager.reset_producer_id()
         return manager.ERROR_CLASS_RETRIABLE
 
     manager.classify_batch_error = classified

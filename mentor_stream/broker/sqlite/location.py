@@ -27,7 +27,7 @@ def parse(url: str) -> Location:
     """The location in `url`. Raises BrokerError that names the part that cannot be."""
     parts = urlsplit(url)
     path = unquote(parts.path)[1:]
-    if parts.netloc or not path or path.endswith("/"):
+    if parts.netloc or not path or path.endswith("/") or "\0" in path:
         raise BrokerError(f"run.broker is {url!r}: expected sqlite:///relative.db or sqlite:////absolute.db")
     location = Location(Path(path))
     for name, text in parse_qsl(parts.query, keep_blank_values=True):

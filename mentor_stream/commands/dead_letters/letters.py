@@ -13,7 +13,16 @@ import msgspec
 
 import schemas
 from mentor_stream import topics
-from mentor_stream.broker import EARLIEST, Broker, BrokerError, Message, Reader, Receipt, TopicPartition
+from mentor_stream.broker import (
+    EARLIEST,
+    Broker,
+    BrokerError,
+    Message,
+    Reader,
+    Receipt,
+    TopicPartition,
+    UnknownTopic,
+)
 
 OPERATOR = "operator"
 """The source of a mark, and its key."""
@@ -66,7 +75,7 @@ def spelled(place: Receipt) -> str:
 
 async def find(broker: Broker, run: str, *, since: float | None = None) -> list[Letter]:
     """The letters written at or after `since` (seconds), oldest first, without the bytes they hold."""
-    here = home(run)
+    here = await _existing(broker, run)
     start = EARLIEST if since is None else (await broker.offsets_at(here.topic, since))[here]
     found: dict[int, Letter] = {}
     async with reading(broker, run, start) as messages:
@@ -80,7 +89,7 @@ async def find(broker: Broker, run: str, *, since: float | None = None) -> list[
 
 async def get(broker: Broker, run: str, place: int) -> Letter:
     """One letter, whole. Raises NoLetter."""
-    here = home(run)
+    here = await _existing(broker, run)
     first, after = (await broker.bounds(here.topic))[here]
     found: Letter | None = None
     if first <= place < after:
@@ -99,12 +108,19 @@ async def get(broker: Broker, run: str, place: int) -> Letter:
 @asynccontextmanager
 async def reading(broker: Broker, run: str, start: int) -> AsyncIterator[Reader]:
     """The topic's messages, letters and marks, from `start` up to its present end."""
-    here = home(run)
-    partitions = (await broker.topics()).get(here.topic, 1)
-    if partitions != 1:
-        raise BrokerError(f"{here.topic} has {partitions} partitions, and must have 1: see `topics create`")
+    here = await _existing(broker, run)
     async with broker.reader({here: start}, follow=False, on_gap="earliest") as reader:
         yield reader
+
+
+async def _existing(broker: Broker, run: str) -> TopicPartition:
+    here = home(run)
+    partitions = (await broker.topics()).get(here.topic)
+    if partitions is None:
+        raise UnknownTopic(f"{here.topic} does not exist: `mentor-stream topics create CONFIG` makes it")
+    if partitions != 1:
+        raise BrokerError(f"{here.topic} has {partitions} partitions, and must have 1: see `topics create`")
+    return here
 
 
 def letter(message: Message) -> Letter:
@@ -132,6 +148,9 @@ def marked(message: Message) -> tuple[int, Mark] | None:
     place = headers.get(REQUEUED, b"")
     if not place.isdigit() or len(place) > 18:
         return None
+    held = letter(message).held
+    if held is None or held.source != OPERATOR:
+        return None  # a letter that somebody gave our header
     return int(place), Mark(message.timestamp, headers.get(REQUEUED_TO, b"").decode(errors="replace"))
 
 

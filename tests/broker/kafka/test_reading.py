@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import anyio
 import pytest
@@ -12,7 +13,15 @@ from kafka.structs import OffsetAndMetadata
 from kafka.structs import TopicPartition as KafkaPartition
 
 from mentor_stream import broker as brokers
-from mentor_stream.broker import EARLIEST, Bounds, Broker, OffsetGap, TopicPartition, TopicSpec
+from mentor_stream.broker import (
+    EARLIEST,
+    Bounds,
+    Broker,
+    BrokerUnavailable,
+    OffsetGap,
+    TopicPartition,
+    TopicSpec,
+)
 from mentor_stream.broker.gap import Gap
 from mentor_stream.broker.kafka.intake import Intake
 from mentor_stream.broker.kafka.messages import close, consumer_options
@@ -20,6 +29,7 @@ from mentor_stream.broker.kafka.settings import parse
 from mentor_stream.broker.kafka.source import Plan, plan
 from tests.broker.kafka.operator import Operator
 from tests.broker.traffic import fill, take, values
+from tests.cluster import Cluster, needs_nodes
 
 pytestmark = pytest.mark.anyio
 
@@ -154,3 +164,18 @@ async def test_a_position_in_a_lost_history_is_a_gap(kafka, broker, name, positi
     assert gaps == [Gap(TopicPartition(name, 0), position.offset, Bounds(0, 10))]
     assert gaps[0].foreign
     assert offsets == list(range(10))
+
+
+@needs_nodes
+@pytest.mark.slow
+async def test_reading_what_is_there_is_given_up_when_the_cluster_hangs(tmp_path: Path, name: str):
+    with Cluster(tmp_path) as node:
+        async with brokers.connect(f"{node.url}?connect_timeout=2") as broker:
+            await fill(broker, name, 3)
+            async with broker.reader({TopicPartition(name, 0): 0}, follow=False, prefetch=1) as reader:
+                assert values(await take(reader, 1)) == [0]
+                node.stop(1)
+                with anyio.fail_after(60), pytest.raises(BrokerUnavailable, match=r"run\.broker"):
+                    async for _ in reader:
+                        pass
+                node.resume(1)
