@@ -14,6 +14,7 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 
 from mentor_stream.broker.kafka.quiet import Sparingly
+from mentor_stream.broker.kafka.receiving import received
 from mentor_stream.broker.kafka.security import Security
 from mentor_stream.broker.kafka.trouble import Trouble, trouble
 
@@ -78,14 +79,7 @@ class Manager(KafkaConnectionManager):
 
     async def _build_transport(self, node: Any, timeout_at: float | None = None) -> Any:
         transport: Any = await super()._build_transport(node, timeout_at)
-        receive = transport._sock_recv
-
-        def receive_all() -> tuple[bytes, Exception | None]:
-            # kafka-python throws away what comes with the end, as the answer to a wrong password does
-            data, error = receive()
-            return (data, None) if data else (data, error)
-
-        transport._sock_recv = receive_all
+        transport._sock_recv = partial(received, transport)
         return transport
 
     async def _connect(
