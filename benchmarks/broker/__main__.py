@@ -20,6 +20,7 @@ from benchmarks.broker.loop_lag import loop_lag
 from benchmarks.broker.memory import memory
 from benchmarks.broker.throughput import both_ways, one_by_one
 from benchmarks.rows import Finding, show
+from mentor_stream.broker import BrokerError
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,14 @@ def main() -> None:
     options = parser.parse_args()
     options.directory.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        for engine in _engines(options, stack):
-            findings = _measured(engine, QUICK if options.quick else FULL)
-            # a little of everything is not enough to say what is kept
-            show(((row, None if options.quick else wanted) for row, wanted in findings), as_json=options.json)
+        try:
+            for engine in _engines(options, stack):
+                findings = _measured(engine, QUICK if options.quick else FULL)
+                # a little of everything is not enough to say what is kept
+                findings = ((row, None if options.quick else wanted) for row, wanted in findings)
+                show(findings, as_json=options.json)
+        except BrokerError as error:
+            sys.exit(str(error))
 
 
 def _engines(options: argparse.Namespace, stack: ExitStack) -> Iterator[Engine]:
@@ -77,11 +82,7 @@ def _engines(options: argparse.Namespace, stack: ExitStack) -> Iterator[Engine]:
         yield Sqlite(options.directory, "full")
         yield Sqlite(options.directory, "normal")
     if options.engine != "sqlite":
-        try:
-            servers = stack.enter_context(cluster(options.kafka, options.directory))
-        except LookupError as error:
-            sys.exit(str(error.args[0]))
-        yield Kafka(servers)
+        yield Kafka(stack.enter_context(cluster(options.kafka, options.directory)))
 
 
 def _measured(engine: Engine, plan: Plan) -> Iterator[Finding]:

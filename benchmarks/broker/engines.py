@@ -15,7 +15,7 @@ from kafka import KafkaAdminClient
 from benchmarks.broker.bare_kafka import BareKafka
 from benchmarks.broker.bare_sqlite import BareSqlite
 from benchmarks.broker.load import PARTITIONS, Load, Spent
-from mentor_stream.broker import TopicSpec, connect
+from mentor_stream.broker import BrokerError, TopicSpec, connect
 from mentor_stream.broker.kafka.settings import parse
 
 NO_KAFKA = (
@@ -104,7 +104,7 @@ async def _create(url: str, *topics: str) -> None:
 
 @contextmanager
 def cluster(given: str | None, directory: Path) -> Iterator[str]:
-    """host:port of the cluster that was named, or of a node for the block. Raises LookupError for neither."""
+    """host:port of the cluster that was named, or of a node for the block. Raises BrokerError for neither."""
     servers = given or os.environ.get("KAFKA_BOOTSTRAP")
     if servers:
         yield servers
@@ -112,6 +112,6 @@ def cluster(given: str | None, directory: Path) -> Iterator[str]:
     from tests.cluster import Cluster, distribution
 
     if distribution() is None:
-        raise LookupError(NO_KAFKA)
+        raise BrokerError(NO_KAFKA)
     with TemporaryDirectory(dir=directory) as home, Cluster(Path(home)) as node:
         yield node.servers
