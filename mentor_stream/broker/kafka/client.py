@@ -29,6 +29,14 @@ CLOSE_SECONDS = 5.0
 RETRIABLE: type[errors.KafkaError] = errors.RetriableError  # pyright: ignore[reportAttributeAccessIssue]
 """Errors that may pass. (The type stubs in circulation are of kafka-python 2.)"""
 _UNKNOWN_TOPIC = (errors.UnknownTopicOrPartitionError, errors.InvalidTopicError)
+_OUT_OF_STEP = (
+    errors.OutOfOrderSequenceNumberError,
+    errors.UnknownProducerIdError,
+    errors.InvalidProducerEpochError,
+)
+"""A node and a producer number messages differently: the producer begins again by itself, and whether this
+message was appended is not known, as when none answers."""
+_PASSING = (RETRIABLE, *_OUT_OF_STEP, errors.BrokerNotAvailableError, errors.IncompatibleBrokerVersion)
 TOO_LARGE = (errors.MessageSizeTooLargeError, errors.RecordListTooLargeError)
 _PACKAGES = {"snappy": "python-snappy", "zstd": "zstandard", "lz4": "lz4"}
 
@@ -141,7 +149,7 @@ def explained(error: errors.KafkaError, settings: ConnectionSettings) -> BrokerE
         )
     if isinstance(error, errors.UnsupportedCodecError):
         return BrokerError(f"run.broker is {settings.url}: {_missing_codec(str(error))}")
-    if isinstance(error, (RETRIABLE, errors.IncompatibleBrokerVersion)):
+    if isinstance(error, _PASSING):
         return unavailable(settings, str(error))
     return BrokerError(f"run.broker is {settings.url}: {error}")
 

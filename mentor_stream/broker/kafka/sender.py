@@ -10,6 +10,7 @@ from typing import Any
 from kafka import KafkaProducer as RawProducer
 from kafka import errors
 
+from mentor_stream.broker.kafka.client import RETRIABLE
 from mentor_stream.broker.kafka.quiet import Sparingly
 
 log = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ def mended_producer(refusals: MutableMapping[str, str], **options: Any) -> RawPr
     _wait_for_connections(raw._sender._client)
     _survive_refusals(raw._transaction_manager)
     _survive_time_outs(raw._transaction_manager)
+    _ask_again(raw._transaction_manager)
     return raw
 
 
@@ -84,3 +86,21 @@ def _survive_time_outs(manager: Any) -> None:
             manager._current_state = states.UNINITIALIZED
 
     manager.reset_producer_id = reset_to_the_beginning
+
+
+def _ask_again(manager: Any) -> None:
+    """A request for a producer id that is not answered in time would end the producer: it is made again, as
+    kafka-python does when the connection is lost."""
+    enqueue = manager._enqueue_request
+
+    def enqueue_patient(handler: Any) -> None:
+        complete = type(handler).on_complete
+
+        def on_complete(number: int, answer: Any) -> None:
+            passing = isinstance(answer, RETRIABLE)
+            complete(handler, number, errors.KafkaConnectionError(str(answer)) if passing else answer)
+
+        handler.on_complete = on_complete
+        enqueue(handler)
+
+    manager._enqueue_request = enqueue_patient

@@ -2,7 +2,9 @@
 
 import logging
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -12,6 +14,7 @@ from mentor_stream import broker as brokers
 from mentor_stream.broker import BrokerError, BrokerUnavailable, MessageTooLarge, TopicSpec, UnknownTopic
 from mentor_stream.broker.kafka.budget import ByteBudget
 from mentor_stream.broker.kafka.handover import Handover
+from mentor_stream.broker.kafka.sender import mended_producer
 from tests.broker.kafka.operator import Operator
 from tests.broker.traffic import everything
 from tests.cluster import Cluster, needs_nodes
@@ -219,6 +222,47 @@ async def gets_through(producer: brokers.Producer, topic: str) -> None:
         except BrokerUnavailable:
             continue
         return
+
+
+@needs_nodes
+@pytest.mark.slow
+async def test_a_request_for_a_producer_id_that_is_not_answered_in_time_is_made_again(
+    node: Cluster, name: str
+):
+    """kafka-python would refuse every message from then on."""
+    async with brokers.connect(node.url) as broker:
+        await broker.create_topics([TopicSpec(name)])
+    options = {"bootstrap_servers": node.servers, "enable_idempotence": True, "request_timeout_ms": 500}
+    raw = await to_thread.run_sync(partial(mended_producer, {}, **options))
+    try:
+        await to_thread.run_sync(raw.send(name, b"value").get, 30)
+        manager: Any = raw._transaction_manager  # pyright: ignore[reportAttributeAccessIssue]
+        requests = counting(manager)
+        node.stop(1)
+        try:
+            manager.reset_producer_id()
+            raw._sender.wakeup()  # pyright: ignore[reportAttributeAccessIssue]
+            with anyio.fail_after(30):
+                while len(requests) < 2:
+                    await anyio.sleep(0.01)
+        finally:
+            node.resume(1)
+        assert (await to_thread.run_sync(raw.send(name, b"value").get, 30)).offset == 1
+    finally:
+        raw.close(timeout=5)
+
+
+def counting(manager: Any) -> list[object]:
+    """Grows with every request that a producer makes for itself."""
+    made: list[object] = []
+    enqueue = manager._enqueue_request
+
+    def noted(handler: object) -> None:
+        made.append(handler)
+        enqueue(handler)
+
+    manager._enqueue_request = noted
+    return made
 
 
 @needs_nodes
