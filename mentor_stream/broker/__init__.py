@@ -29,12 +29,13 @@ from mentor_stream.broker.base import (
 from mentor_stream.broker.waiting import wait_for_topics
 
 
-def connect(url: str) -> AbstractAsyncContextManager[Broker]:
+def connect(url: str, *, create: bool = True) -> AbstractAsyncContextManager[Broker]:
     """A connection to the broker behind `url`: `sqlite:///path.db` or `kafka://host:port,...`.
 
+    Without `create` a broker that is a file must exist already: for those who only look.
     Raises BrokerError for a URL of no known engine; entering the context raises BrokerUnavailable.
     """
-    return _engine(url).connect(url)
+    return _engine(url).connect(url, create=create)
 
 
 def check(url: str) -> None:

@@ -25,14 +25,17 @@ def load(path: Path) -> "Config":
     return config
 
 
-def on_broker(config: "Config", work: "Callable[[Broker], Awaitable[T]]") -> T:
-    """What `work` returns of the run's broker. No topic is created or waited for. Raises BrokerError."""
+def on_broker(config: "Config", work: "Callable[[Broker], Awaitable[T]]", *, create: bool = False) -> T:
+    """What `work` returns of the run's broker. No topic is created or waited for. Raises BrokerError.
+
+    Without `create` a broker that is a file must exist already.
+    """
     import anyio
 
     from mentor_stream import broker
 
     async def main() -> T:
-        async with broker.connect(config.run.broker) as connected:
+        async with broker.connect(config.run.broker, create=create) as connected:
             return await work(connected)
 
     return anyio.run(main, backend="trio")

@@ -187,6 +187,7 @@ def test_describe_tells_offsets_lag_and_the_difference_to_the_config(run: Run) -
 
 
 def test_a_topic_that_is_none_and_one_that_is_missing_are_one_line(tmp_path: Path) -> None:
+    Run(tmp_path, url(tmp_path)).ask(lambda broker: broker.create_topics([TopicSpec("another")]))
     config = write_config(tmp_path)
     nonsense = mentor_stream("topics", "describe", config, "quarries")
     missing = mentor_stream("topics", "describe", config, "queries")
@@ -195,6 +196,20 @@ def test_a_topic_that_is_none_and_one_that_is_missing_are_one_line(tmp_path: Pat
     assert missing.stderr.startswith(
         "mentor-stream: run.queries does not exist: `mentor-stream topics create"
     )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("topics", "list"), ("topics", "describe"), ("dead-letters", "list"), ("dead-letters", "show", "0")],
+)
+def test_whoever_only_looks_makes_no_file(tmp_path: Path, command: tuple[str, ...]) -> None:
+    group, name, *more = command
+    looked = mentor_stream(group, name, write_config(tmp_path), *more)
+    assert looked.returncode == 2
+    assert looked.stderr.startswith(
+        f"mentor-stream: run.broker is the file {tmp_path}/stream.db, which does not"
+    )
+    assert not (tmp_path / "stream.db").exists()
 
 
 def test_a_component_that_must_not_create_topics_goes_on_once_they_are_created(tmp_path: Path) -> None:

@@ -101,8 +101,11 @@ class KafkaBroker:
 
 
 @asynccontextmanager
-async def connect(url: str) -> AsyncIterator[Broker]:
-    """The cluster behind a kafka:// URL (settings.py). Raises BrokerUnavailable after connect_timeout."""
+async def connect(url: str, *, create: bool = True) -> AsyncIterator[Broker]:
+    """The cluster behind a kafka:// URL (settings.py); we never create one.
+
+    Raises BrokerUnavailable after connect_timeout.
+    """
     settings = parse(url)
     quiet()
     options = {"request_timeout_ms": QUESTION_MS}

@@ -11,9 +11,7 @@ from mentor_stream.broker.kafka.settings import ConnectionSettings
 
 FETCH_BYTES = BUFFER_BYTES // 4
 """The most that a node answers at once, unless the first message alone is more. A client holds up to two such
-answers of each node: one that it takes apart, and the next."""
-PARTITION_BYTES = FETCH_BYTES // 2
-"""The most of one partition in an answer, so that a long one does not keep the others out."""
+answers of each node: one that it takes apart, and the next, which has other partitions."""
 
 
 def consumer_options(settings: ConnectionSettings) -> dict[str, Any]:
@@ -27,7 +25,7 @@ def consumer_options(settings: ConnectionSettings) -> dict[str, Any]:
         "auto_offset_reset": "none",
         "allow_auto_create_topics": False,
         "fetch_max_bytes": FETCH_BYTES,
-        "max_partition_fetch_bytes": PARTITION_BYTES,
+        "max_partition_fetch_bytes": FETCH_BYTES,
         "session_timeout_ms": round(settings.session_timeout * 1000),
         "heartbeat_interval_ms": round(settings.session_timeout * 1000 / 5),
         "max_poll_interval_ms": round(settings.stall_timeout * 1000),

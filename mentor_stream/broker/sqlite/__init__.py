@@ -15,6 +15,7 @@ What holds here beyond the contract:
 """
 
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from io import BytesIO
 
 from mentor_stream.broker.base import Broker, BrokerError
@@ -24,9 +25,9 @@ from mentor_stream.broker.sqlite.location import parse
 MAGIC = b"SQLite format 3\0"
 
 
-def connect(url: str) -> AbstractAsyncContextManager[Broker]:
+def connect(url: str, *, create: bool = True) -> AbstractAsyncContextManager[Broker]:
     """The stream in the file that `url` names. Raises BrokerError for a URL that cannot be."""
-    return connected(parse(url))
+    return connected(replace(parse(url), create=create))
 
 
 def check(url: str) -> None:

@@ -21,6 +21,8 @@ class Location:
     """Seconds to wait for the file's write lock before the broker counts as unavailable."""
     compression: str = "none"
     """What producers do to values, `gzip` or `lz4` costing processor time; readers read all."""
+    create: bool = True
+    """Whether the file is made when there is none. Not an option of the URL: whoever opens it knows."""
 
 
 def parse(url: str) -> Location:

@@ -81,8 +81,14 @@ def open_file(location: Location, *, durable: bool) -> sqlite3.Connection:
     """A connection to the stream at `location`, created when there is none, brought up when it is older.
 
     One that is not `durable` may lose its last writes in a power failure.
-    Raises BrokerError for a file that is something else, sqlite3.Error for what SQLite refuses.
+    Raises BrokerError for a file that is something else or, where none is to be made, is not there;
+    sqlite3.Error for what SQLite refuses.
     """
+    if not location.create and not location.path.exists():
+        raise BrokerError(
+            f"run.broker is the file {location.path}, which does not exist yet: a run makes it, and so does "
+            "`mentor-stream topics create CONFIG`"
+        )
     location.path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(
         location.path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False

@@ -31,7 +31,7 @@ def create(
     from mentor_stream.commands.topics import views
 
     loaded = load(config)
-    changes = on_broker(loaded, lambda broker: _create(broker, loaded, apply))
+    changes = on_broker(loaded, lambda broker: _create(broker, loaded, apply), create=True)
     refusals = [change.refusal for change in changes if change.refusal]
     refused, applied = bool(refusals), apply and not refusals
     if json:

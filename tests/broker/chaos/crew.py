@@ -87,10 +87,16 @@ class Place:
         self._numbers |= {entry.key: entry.number + 1 for entry in entries if isinstance(entry, Acknowledged)}
         return entries
 
+    @property
+    def state(self) -> str:
+        """How the kernel sees the process: running, sleeping, stopped..."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return status.partition("State:")[2].partition("\n")[0].strip()
+
     def complaints(self) -> str:
         """The end of what it wrote to standard error."""
         path = self._path("stderr")
-        return path.read_text()[-3_000:] if path.exists() else ""
+        return path.read_text()[-10_000:] if path.exists() else ""
 
     def close(self) -> None:
         """Let no process stay behind."""

@@ -22,6 +22,8 @@ PRODUCERS, CONSUMERS = 3, 3
 KEYS = 8
 """Of each producer, which has a message of each under way at once."""
 STOPPED = 128 + signal.SIGTERM
+TRACE_SECONDS = 1.0
+"""So long the workers have to write down what they are doing, when that is of interest."""
 
 
 class Killer:
@@ -176,7 +178,10 @@ class Killer:
             self._wait(0.01)
 
     def _complaints(self) -> str:
-        return "\n".join(f"{place.member}: {place.complaints()}" for place in self._running)
+        for place in self._running:
+            place.signal(signal.SIGUSR1)
+        time.sleep(TRACE_SECONDS)
+        return "\n".join(f"{place.member}, {place.state}: {place.complaints()}" for place in self._running)
 
     def _wait(self, seconds: float) -> None:
         """Let the others work; meanwhile those are woken whose time has come."""

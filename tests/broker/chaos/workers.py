@@ -1,8 +1,10 @@
 """The processes under load. Each keeps a journal and dies by signals only: what it raises is a finding."""
 
+import faulthandler
 import logging
 import os
 import random
+import signal
 import sqlite3
 import sys
 import time
@@ -94,9 +96,10 @@ def watch(job: Job) -> None:
 
 
 def _own_stderr(job: Job) -> None:
-    """What it complains of lies next to its journal."""
+    """What it complains of lies next to its journal, and, on SIGUSR1, what each of its threads is doing."""
     complaints = os.open(job.journal.with_suffix(".stderr"), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(complaints, sys.stderr.fileno())
+    faulthandler.register(signal.SIGUSR1)
 
 
 async def _produce(job: Job, numbers: Mapping[str, int]) -> None:
