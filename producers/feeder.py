@@ -159,12 +159,12 @@ def check(config: Config) -> Iterable[str]:
             datasets.append(read(path, data, setting))
         except ConfigError as error:
             yield str(error)
+    if problems := plugins.check(REWARDS, reward.verifier, "reward.verifier"):
+        yield from problems
+        return
     try:
-        plugins.configure(REWARDS, reward.verifier, "reward.verifier")
         limit = config.of(FeederConfig).checked_references
         yield from anyio.run(_unreadable, datasets, reward, limit, backend="trio")
-    except ConfigError as error:
-        yield str(error)
     except workers.WorkerDied as error:
         yield f"reward.verifier is {reward.verifier!r}: {error}"
 

@@ -126,6 +126,17 @@ class Hostile:
         return Judgement(completion == "right", float(completion == "right"), completion)
 
 
+class Objecting:
+    """A verifier that lets itself be made, but has a problem."""
+
+    Config = Hostile.Config
+    build = Hostile.build
+
+    @staticmethod
+    def check(config: Section) -> list[str]:
+        return ["the compiler it calls is not installed"]
+
+
 class Unbuildable:
     """A verifier whose tools are missing."""
 

@@ -23,7 +23,8 @@ class Judgement:
 class Reward(Protocol):
     """A verifier. A plugin (mentor_stream/plugins.py): `Config`, and `build(config) -> Reward`.
 
-    `build` and `score` run in a worker process that may be killed: plain blocking code, no state
+    A plugin may also offer `check(config)`: problems that validation of single settings cannot see, as
+    texts. `build` and `score` run in a worker process that may be killed: plain blocking code, no state
     that must survive. Any exception but Unscorable also gives `unscorable`, never `wrong`.
     """
 

@@ -202,9 +202,10 @@ def test_the_check_names_missing_files_and_unreadable_references_at_once(tmp_pat
         ("{kind = 'mth'}", "known: exact, math"),
         ("{kind = 'exact', trim = true}", "reward.verifier.trim: no such setting"),
         ("{kind = 'tests.hostile:Unbuildable'}", "no tools here"),
+        ("{kind = 'tests.hostile:Objecting'}", "the compiler it calls is not installed"),
     ],
 )
-def test_the_check_names_a_verifier_that_cannot_be_made(
+def test_the_check_names_a_verifier_that_cannot_be_made_or_finds_a_problem_itself(
     tmp_path: Path, verifier: str, complaint: str
 ) -> None:
     write_questions(tmp_path / "train.jsonl", 5)
