@@ -180,7 +180,8 @@ def questions(config: Config, dataset: Dataset, tokenizer: PolicyTokenizer) -> l
     rows = range(len(dataset.rows))[: config.of(EvaluateConfig).questions]
     queries = [dataset.query(row, position=row, attempt=0) for row in rows]
     asked = [Question(query, tokenizer.prompt(query.question)) for query in queries]
-    refusals = [limits(config).refusal(len(question.prompt_ids)) for question in asked]
+    allowed = limits(config)
+    refusals = [allowed.refusal(len(question.prompt_ids)) for question in asked]
     kept = [question for question, refusal in zip(asked, refusals, strict=True) if refusal is None]
     if not kept:
         raise ConfigError(f"data.heldout is {str(dataset.path)!r}: no question fits, {refusals[0]}")

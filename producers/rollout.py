@@ -73,10 +73,11 @@ class RolloutConfig(Section):
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A query in hand, as the policy is asked it."""
+    """A query in hand, as the policy is asked it, or why it is not."""
 
     delivery: Delivery[Query]
     asked: Asked
+    refusal: str | None
 
 
 class RolloutWorker:
@@ -118,8 +119,8 @@ class RolloutWorker:
     async def _sample(self, batches: Batches[Delivery[Query]]) -> tuple[list[Asking], list[list[Sample]]]:
         """The next batch with its completions; none for a query that is refused."""
         taken = await batches.take(self._config.batch_queries)
-        batch = [Asking(delivery, self._ask(delivery.record)) for delivery in taken]
-        asked = [a.asked for a in batch if self._refusal(a.asked) is None]
+        batch = [self._asking(delivery) for delivery in taken]
+        asked = [asking.asked for asking in batch if asking.refusal is None]
         await self._policy.refresh()
         samples = await self._engine.generate(
             [a.prompt_ids for a in asked],
@@ -129,19 +130,18 @@ class RolloutWorker:
             seed=groups.seed(self._run.seed, asked),
         )
         found = iter(samples)
-        return batch, [[] if self._refusal(a.asked) else next(found) for a in batch]
+        return batch, [next(found) if asking.refusal is None else [] for asking in batch]
 
-    def _ask(self, query: Query) -> Asked:
+    def _asking(self, delivery: Delivery[Query]) -> Asking:
+        query = delivery.record
         hint = query.hint.text if query.hint else None
-        return Asked(
+        asked = Asked(
             query=query,
             group_id=schemas.group_id(self._run.name, query.query_id, query.attempt),
             prompt_ids=self._tokenizer.prompt(query.question, hint),
             bare_prompt_ids=self._tokenizer.prompt(query.question) if hint is not None else None,
         )
-
-    def _refusal(self, asked: Asked) -> str | None:
-        return self._limits.refusal(len(asked.prompt_ids))
+        return Asking(delivery, asked, self._limits.refusal(len(asked.prompt_ids)))
 
     async def _resolve_all(self, batch: Sequence[Asking], samples: Sequence[Sequence[Sample]]) -> None:
         sampled_at = time.time()
@@ -152,15 +152,15 @@ class RolloutWorker:
 
     async def _resolve(self, asking: Asking, samples: Sequence[Sample], sampled_at: float) -> None:
         """Publish the query's group, then release the query."""
-        group = await self._group(asking.asked, samples, sampled_at)
-        verdicts = [t.verdict for t in group.trajectories]
-        await self._stream.publish(topics.COLLAPSED if collapsed(verdicts) else topics.GROUPS, group)
-        self._tally.count(group)
+        group = await self._group(asking, samples, sampled_at)
+        taught_nothing = collapsed([t.verdict for t in group.trajectories])
+        await self._stream.publish(topics.COLLAPSED if taught_nothing else topics.GROUPS, group)
+        self._tally.count(group, collapsed=taught_nothing)
         asking.delivery.done()
 
-    async def _group(self, asked: Asked, samples: Sequence[Sample], sampled_at: float) -> Group:
-        config, worker = self._config, telemetry.INSTANCE
-        if why := self._refusal(asked):
+    async def _group(self, asking: Asking, samples: Sequence[Sample], sampled_at: float) -> Group:
+        asked, config, worker = asking.asked, self._config, telemetry.INSTANCE
+        if (why := asking.refusal) is not None:
             return groups.refused(
                 asked, config.group_size, why, config.sampling, worker=worker, at=sampled_at
             )

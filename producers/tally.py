@@ -3,7 +3,6 @@
 import time
 from dataclasses import dataclass, field
 
-from producers.collapse import collapsed
 from schemas import Group, Verdict
 
 
@@ -21,11 +20,11 @@ class Tally:
     _tokens_before: int = 0
     _asked_at: float = field(default_factory=time.monotonic)
 
-    def count(self, group: Group) -> None:
+    def count(self, group: Group, *, collapsed: bool) -> None:
         """Take in a group that was published."""
         verdicts = [t.verdict for t in group.trajectories]
         self.groups += 1
-        self.collapsed += collapsed(verdicts)
+        self.collapsed += collapsed
         self.unscorable += verdicts.count(Verdict.UNSCORABLE)
         self.refused += all(v is Verdict.ABORTED for v in verdicts)
         self.tokens += group.completion_tokens

@@ -81,8 +81,9 @@ def test_the_seed_depends_on_the_run_and_on_the_groups() -> None:
 def test_the_tally_counts_groups_and_gives_tokens_since_the_last_question() -> None:
     tally = Tally(_asked_at=100.0)
     for verdicts in ("WW", "RW", "UW"):
-        tally.count(a_group(verdicts))
-    tally.count(groups.refused(asked(), 2, "too long", SAMPLING, worker="w", at=5.0))
+        tally.count(a_group(verdicts), collapsed=verdicts == "WW")
+    refused = groups.refused(asked(), 2, "too long", SAMPLING, worker="w", at=5.0)
+    tally.count(refused, collapsed=False)
     tokens = 3 * a_group("WW").completion_tokens
     assert tally.values(102.0) == {
         "tokens_per_second": tokens / 2, "groups": 4, "collapsed": 1, "unscorable": 1, "refused": 1,
