@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
+from consumers.guides.fdcg.agents.base import SETTING
 from consumers.guides.fdcg.pipeline import Bounds, Fdcg, Switches
 from mentor_stream import plugins
 from mentor_stream.config import Section
@@ -51,7 +52,7 @@ def build(config: Config) -> Fdcg:
     """The guide, with its agents. Raises ConfigError."""
     return Fdcg(
         name=config.name,
-        agents=plugins.build(AGENTS, config.agents, "mentor.guide.agents"),
+        agents=plugins.build(AGENTS, config.agents, SETTING),
         fallback=config.fallback,
         bounds=Bounds(config.max_refine, config.max_retry),
         switches=Switches(config.attribution, config.generation, config.judgment),
@@ -59,6 +60,5 @@ def build(config: Config) -> Fdcg:
 
 
 def check(config: Config) -> Iterable[str]:
-    """Problems of the agents. Raises ConfigError when there are no such agents."""
-    plugin, agents = plugins.configure(AGENTS, config.agents, "mentor.guide.agents")
-    return getattr(plugin, "check", lambda _: ())(agents)
+    """Problems of the agents."""
+    return plugins.check(AGENTS, config.agents, SETTING)

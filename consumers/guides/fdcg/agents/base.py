@@ -11,6 +11,9 @@ from typing import Protocol
 
 from consumers.guides.base import Case
 
+SETTING = "mentor.guide.agents"
+"""Where a config says who plays them."""
+
 
 @dataclass
 class Usage:

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from consumers.guides.base import Case
 from consumers.guides.fdcg import evidence, templates
-from consumers.guides.fdcg.agents.base import Attribution, Draft, Flaw, Judgment, Usage
+from consumers.guides.fdcg.agents.base import SETTING, Attribution, Draft, Flaw, Judgment, Usage
 from consumers.guides.fdcg.chat import Chat, Endpoint
 from consumers.guides.fdcg.replies import UnreadableReply, parse_object, text_of, texts_of
 from consumers.guides.fdcg.templates import fence
@@ -21,7 +21,6 @@ from mentor_stream.config import ConfigError
 from schemas import Query
 
 T = TypeVar("T")
-SETTING = "mentor.guide.agents"
 
 
 class Config(Endpoint):
