@@ -64,7 +64,10 @@ _DELIMITERS = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
 
 
 def plain_characters(text: str) -> str:
-    """The text with ASCII digits, letters, spaces and minus signs for their look-alikes."""
+    """The text with ASCII digits, letters, spaces and minus signs for their look-alikes.
+
+    Keeps what it says; consumers/leak/spelling.py goes further, to find what is hidden.
+    """
     return text.translate(_CHARACTERS)
 
 

@@ -1,0 +1,73 @@
+"""Formulas as sympy's objects: read and compared by math-verify, which raises anything at all."""
+
+import logging
+import math
+import re
+from functools import lru_cache
+from typing import Any
+
+from mentor_stream.answers.prose import WORDS, is_prose
+
+
+@lru_cache(maxsize=256)
+def expressions(latex: str) -> tuple[Any, ...]:
+    """What a formula reads as, in sympy's objects; nothing for words. Around prose the numbers are read."""
+    if WORDS.fullmatch(latex) or not _nests(latex):
+        return ()
+    sources = [latex] if is_prose(latex) else []
+    return next(filter(None, map(_parse, [*sources, f"${latex}$"])), ())
+
+
+def same(gold: Any, answer: Any) -> bool:
+    """Whether two expressions have one value, to more digits than math-verify looks at."""
+    from math_verify import verify
+
+    logging.getLogger("math_verify.grader").setLevel(logging.ERROR)
+    try:
+        found = verify(gold, answer, timeout_seconds=None, raise_on_error=True)
+    except MemoryError:
+        raise
+    except Exception:
+        return False  # not comparable, such as a set with a matrix
+    return found and not _far_apart(gold, answer)
+
+
+def number(value: Any) -> complex | None:
+    """An expression's value, infinite where it is too large; None for one that is no number."""
+    if not getattr(value, "is_number", False):
+        return None
+    try:
+        return complex(value)
+    except (OverflowError, TypeError, ValueError):
+        return complex(math.inf)
+
+
+def _parse(source: str) -> tuple[Any, ...]:
+    from math_verify import parse
+
+    logging.getLogger("math_verify.parser").setLevel(logging.ERROR)  # warns that its clocks are off
+    try:
+        found = parse(source, parsing_timeout=0, raise_on_error=True)
+    except MemoryError:
+        raise
+    except Exception:
+        return ()  # it raises anything at all for text that is no formula
+    return tuple(e for e in found if not isinstance(e, str))
+
+
+def _nests(latex: str) -> bool:
+    """Whether brackets close, no deeper than people write: the parser takes seconds to refuse the others."""
+    depth = 0
+    for bracket in re.findall(r"[()\[\]{}]", latex):
+        depth += 1 if bracket in "([{" else -1
+        if not 0 <= depth <= 20:
+            return False
+    return depth == 0
+
+
+def _far_apart(gold: Any, answer: Any) -> bool:
+    """Whether two small numbers agree only because math-verify rounds to six decimals."""
+    one, other = number(gold), number(answer)
+    if one is None or other is None or not 0 < max(abs(one), abs(other)) < 1e-3:
+        return False
+    return abs(one - other) > 1e-3 * max(abs(one), abs(other))

@@ -1,0 +1,1 @@
+"""Equal answers and final answers: tables of them."""
