@@ -15,16 +15,15 @@ from consumers.budget import Budget, counter
 from consumers.casework import Action
 from consumers.guides.base import Case, Guide, Lesson
 from consumers.leak.guard import Guard, GuardMode, guarding
-from consumers.releases import NewestVersion
 from consumers.tally import Tally
-from mentor_stream import plugins, telemetry, topics
+from mentor_stream import plugins, releases, telemetry, topics
 from mentor_stream.component import Component
 from mentor_stream.config import Config, Section
 from mentor_stream.process import serve
 from mentor_stream.prompts import PromptConfig
 from mentor_stream.stream import Delivery, Stream, opened
 from mentor_stream.topics import TopicsConfig
-from schemas import Group, Outcome
+from schemas import Group, Outcome, PolicyRelease
 
 GUIDES = "consumers.guides"
 REPORT_SECONDS = 1.0
@@ -61,17 +60,20 @@ class Mentor:
         self._config, self._stream = config, stream
         self._guide, self._guard, self._budget = guide, guard, budget
         self._slots = anyio.Semaphore(config.concurrency)
-        self._newest = NewestVersion(stream)
+        self._version = 0  # what a run starts from, before any release
         self._tally = Tally()
 
     async def run(self) -> None:
         """Work until cancelled."""
         prefetch = 2 * self._config.concurrency
         async with anyio.create_task_group() as tasks:
-            await tasks.start(self._newest.follow)
+            await tasks.start(releases.follow, self._stream, self._take)
             tasks.start_soon(self._report)
             async with self._stream.consumer(topics.COLLAPSED, group="mentor", prefetch=prefetch) as cases:
                 await self._work(cases)
+
+    def _take(self, release: PolicyRelease) -> None:
+        self._version = release.policy_version
 
     async def _work(self, cases: AsyncIterator[Delivery[Group]]) -> None:
         async with anyio.create_task_group() as lessons:
@@ -94,7 +96,7 @@ class Mentor:
         self._tally.count(lesson.outcome, seconds)
 
     async def _lesson(self, group: Group) -> Lesson:
-        version = self._newest.value
+        version = self._version
         age = None if self._config.max_case_age == "unlimited" else self._config.max_case_age
         action = casework.decide(group, version=version, max_case_age=age, max_rounds=self._config.max_rounds)
         if action is not Action.TEACH:
@@ -129,7 +131,7 @@ class Mentor:
 
     async def _report(self) -> None:
         while True:
-            await telemetry.report(self._stream, self._tally.values(), policy_version=self._newest.value)
+            await telemetry.report(self._stream, self._tally.values(), policy_version=self._version)
             await anyio.sleep(REPORT_SECONDS)
 
 

@@ -14,15 +14,16 @@ import anyio
 import anyio.to_thread
 from pydantic import Field
 
-from mentor_stream import plugins, telemetry, topics
+from mentor_stream import plugins, releases, telemetry, topics
 from mentor_stream.component import Component
 from mentor_stream.config import Config, ConfigError, Section
 from mentor_stream.process import serve
 from mentor_stream.prompts import PromptConfig
+from mentor_stream.releases import News
 from mentor_stream.snapshots import SnapshotError
-from mentor_stream.stream import Start, Stream, opened
+from mentor_stream.stream import Stream, opened
 from mentor_stream.topics import TopicsConfig
-from producers import releases, rollout
+from producers import policy, rollout
 from producers.datasets import reading
 from producers.datasets.base import DataConfig, Dataset
 from producers.engines.base import Engine
@@ -81,17 +82,18 @@ class Evaluator:
         self._max_new_tokens = limits(config).completion
         self._stream, self._engine, self._judge, self._tokenizer = stream, engine, judge, tokenizer
         self._questions = questions
-        self._news = anyio.Event()
+        self._news = News()
 
     async def work(self) -> None:
         """Evaluate until the final release has its figure."""
         schedule = Schedule(self._config.every, await self._evaluated_before())
-        ends = await self._stream.offsets(topics.POLICIES, "latest")
-        async with self._stream.reader(topics.POLICIES, start="earliest", follow=False) as past:
-            async for delivery in past:
-                schedule.note(delivery.record)
+
+        def take(release: PolicyRelease) -> None:
+            schedule.note(release)
+            self._news.tell()
+
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._follow, schedule, ends)
+            await tasks.start(releases.follow, self._stream, take, "first")
             while not schedule.over:
                 if release := schedule.next():
                     await self._evaluate(schedule, release)
@@ -107,20 +109,13 @@ class Evaluator:
             found = [d.record async for d in metrics if d.record.component == self._stream.component]
         return {metric.policy_version for metric in found if metric.policy_version is not None}
 
-    async def _follow(self, schedule: Schedule, start: Start) -> None:
-        async with self._stream.reader(topics.POLICIES, start=start) as news:
-            async for delivery in news:
-                schedule.note(delivery.record)
-                self._news.set()
-                self._news = anyio.Event()
-
     async def _evaluate(self, schedule: Schedule, release: PolicyRelease) -> None:
         """Publish the release's figure. Raises SnapshotError when the final one is gone or damaged."""
         try:
             if release.policy_version == 0:  # what the run starts from: that stays where it is
                 await self._engine.load(self._run.policy, 0)
             else:
-                await releases.install(self._engine, release)
+                await policy.install(self._engine, release)
         except SnapshotError as error:
             if schedule.is_final(release):
                 raise

@@ -12,10 +12,11 @@ import anyio.to_thread
 from pydantic import Field
 
 import schemas
-from mentor_stream import plugins, stream, topics, workers
+from mentor_stream import plugins, releases, stream, topics, workers
 from mentor_stream.component import Component
 from mentor_stream.config import Config, ConfigError, RunConfig, Section
 from mentor_stream.process import serve
+from mentor_stream.releases import News
 from mentor_stream.stream import Stream
 from mentor_stream.telemetry import report
 from mentor_stream.topics import TopicsConfig
@@ -47,14 +48,14 @@ class Feeder:
         self._admission = self._admit(0, schemas.Consumed())
         self._over = False
         self._fed = 0
-        self._news = anyio.Event()
+        self._news = News()
 
     async def run(self) -> None:
         """Close the gaps that a crash left, then feed as admission allows."""
         gaps, self._fed = progress(await self._tail())
         await self._feed(gaps)
         async with anyio.create_task_group() as beside:
-            beside.start_soon(self._follow_releases)
+            beside.start_soon(releases.follow, self._stream, self._take)
             beside.start_soon(self._report)
             while self._total is None or self._fed < self._total:
                 await self._feed_window()
@@ -63,14 +64,13 @@ class Feeder:
 
     async def _feed_window(self) -> None:
         """Feed what there is room for, or wait for the next release."""
-        news = self._news
         left = WINDOW if self._total is None else self._total - self._fed
         size = 0 if self._over else min(WINDOW, left, self._admission.room(self._fed))
         if size > 0:
             await self._feed(range(self._fed, self._fed + size))
             self._fed += size
         else:
-            await news.wait()
+            await self._news.wait()
 
     async def _feed(self, positions: Sequence[int]) -> None:
         """Publish these positions; on return all of them are durable, which progress.py relies on."""
@@ -112,15 +112,10 @@ class Feeder:
             )
         return query.position
 
-    async def _follow_releases(self) -> None:
-        last = await self._stream.tail(topics.POLICIES)
-        async with self._stream.reader(topics.POLICIES, start=last) as releases:
-            async for delivery in releases:
-                release = delivery.record
-                self._admission = self._admit(release.policy_version, release.consumed)
-                self._over = release.final  # until a resumed trainer publishes again
-                self._news.set()
-                self._news = anyio.Event()
+    def _take(self, release: schemas.PolicyRelease) -> None:
+        self._admission = self._admit(release.policy_version, release.consumed)
+        self._over = release.final  # until a resumed trainer publishes again
+        self._news.tell()
 
     def _admit(self, version: int, consumed: schemas.Consumed) -> Admission:
         return Admission(version, consumed, self._run.batch_groups, self._run.max_staleness)

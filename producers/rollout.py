@@ -28,7 +28,7 @@ from producers.engines.base import Engine, Sample
 from producers.groups import Asked, Limits
 from producers.judging import judge
 from producers.judging.judge import Judge, RewardConfig
-from producers.releases import NewestPolicy
+from producers.policy import NewestPolicy
 from producers.tally import Tally
 from producers.tokenizer import PolicyTokenizer, check_tokenizer, context_length
 from schemas import Group, Query, Sampling

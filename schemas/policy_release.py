@@ -33,6 +33,7 @@ class PolicyRelease(Record, frozen=True, kw_only=True):
     step: Count
     """Optimizer steps taken so far."""
     uri: str
+    """Path of the snapshot, the same for all readers; `file://` may stand before it."""
     digest: str
     """Digest of the snapshot's manifest."""
     consumed: Consumed

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio.to_thread
 
 import schemas
-from mentor_stream import snapshots, topics
+from mentor_stream import releases, snapshots
 from mentor_stream.config import Config
 from mentor_stream.stream import Stream
 from mentor_stream.supervisor import curves, history
@@ -60,7 +60,8 @@ async def write(stream: Stream, config: Config, release: schemas.PolicyRelease) 
     summary = summarise(config.run.name, release, past)
     await history.write_jsonl(stream, past, directory / "metrics.jsonl")
     await anyio.to_thread.run_sync(partial(curves.draw, past, config.run.name, directory / "curves.png"))
-    await anyio.to_thread.run_sync(copy_model, Path(release.uri), release.digest, directory / "model")
+    place = releases.place(release)
+    await anyio.to_thread.run_sync(copy_model, place, release.digest, directory / "model")
     # Last: a summary says that all the rest is there.
     (directory / SUMMARY).write_text(json.dumps(asdict(summary), indent=2) + "\n")
     return summary
@@ -112,13 +113,3 @@ def copy_model(snapshot: Path, digest: str, target: Path) -> None:
     shutil.copytree(snapshot, draft, ignore=shutil.ignore_patterns(snapshots.MANIFEST))
     shutil.rmtree(target, ignore_errors=True)
     draft.rename(target)
-
-
-async def last_release(stream: Stream) -> schemas.PolicyRelease | None:
-    """The newest release of the run, if there is one."""
-    start = await stream.tail(topics.POLICIES)
-    newest = None
-    async with stream.reader(topics.POLICIES, start=start, follow=False) as releases:
-        async for delivery in releases:
-            newest = delivery.record
-    return newest

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import anyio
 
 import schemas
+from mentor_stream import releases
 from mentor_stream.config import Config
 from mentor_stream.process import PARENT_PIPE
 from mentor_stream.stream import opened
@@ -17,7 +18,6 @@ from mentor_stream.supervisor.child import Child, GaveUp, State
 from mentor_stream.supervisor.config import SupervisorConfig
 from mentor_stream.supervisor.drain import drained
 from mentor_stream.supervisor.failures import causes
-from mentor_stream.supervisor.results import last_release
 from mentor_stream.supervisor.threads import thread_settings
 
 FINISH = signal.SIGUSR1
@@ -71,7 +71,7 @@ class Run:
     async def is_over(self, _code: int = 0) -> bool:
         """Whether the final release is out: after it no exit code of trainer or rollout matters any more."""
         async with opened(self.config, "supervisor") as stream:
-            self.release = await last_release(stream)
+            self.release = await releases.newest(stream)
         return self.release is not None and self.release.final
 
     def kill(self) -> None:

@@ -1,12 +1,11 @@
-"""The newest policy release, and an engine that is kept on it."""
+"""An engine on a released policy: put on one, or kept on the newest."""
 
 import logging
-from pathlib import Path
 
-import anyio
 import anyio.to_thread
 
-from mentor_stream import snapshots, topics
+from mentor_stream import releases, snapshots
+from mentor_stream.releases import News
 from mentor_stream.snapshots import SnapshotError
 from mentor_stream.stream import Stream
 from producers.engines.base import Engine
@@ -17,32 +16,23 @@ log = logging.getLogger(__name__)
 
 async def install(engine: Engine, release: PolicyRelease) -> None:
     """Verify the release's snapshot and load it. Raises SnapshotError when it is gone or damaged."""
-    path = Path(release.uri.removeprefix("file://"))
+    path = releases.place(release)
     await anyio.to_thread.run_sync(snapshots.verify, path, release.digest)
     await engine.load(path, release.policy_version)
 
 
 class NewestPolicy:
-    """Keeps an engine on the newest release.
-
-    The last one published counts, not the highest version: a trainer that fell back to its checkpoint
-    publishes lower versions again, with other weights.
-    """
+    """Keeps an engine on the newest release."""
 
     def __init__(self, stream: Stream, engine: Engine) -> None:
         self._stream, self._engine = stream, engine
         self._newest: PolicyRelease | None = None
         self._tried: tuple[int, str] | None = None
-        self._news = anyio.Event()
+        self._news = News()
 
     async def follow(self) -> None:
         """Keep up with the releases until cancelled."""
-        last = await self._stream.tail(topics.POLICIES)
-        async with self._stream.reader(topics.POLICIES, start=last) as releases:
-            async for delivery in releases:
-                self._newest = delivery.record
-                self._news.set()
-                self._news = anyio.Event()
+        await releases.follow(self._stream, self._take)
 
     async def refresh(self) -> None:
         """Load the newest release unless it is in use already.
@@ -62,3 +52,7 @@ class NewestPolicy:
                 return None
             else:
                 await self._news.wait()
+
+    def _take(self, release: PolicyRelease) -> None:
+        self._newest = release
+        self._news.tell()
