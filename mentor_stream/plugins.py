@@ -1,4 +1,4 @@
-"""Named parts that a config chooses: engines, rewards, guides.
+"""Named parts that a config chooses: engines, rewards, guides, agents.
 
 A name is a module of the package that holds them (`math` is producers/rewards/math.py) or, for a
 reader's own, a dotted `package.module` or a `module:object`, importable from the working directory. Each
@@ -41,8 +41,7 @@ def load(package: str, kind: str, setting: str) -> Plugin:
         )
     own = ":" in kind or "." in kind
     module_name, _, attribute = kind.partition(":") if own else (f"{package}.{kind}", "", "")
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
+    importable_from_here()
     with _somebodys(setting, kind, "importing it"):
         try:
             found: Any = importlib.import_module(module_name)
@@ -62,6 +61,12 @@ def load(package: str, kind: str, setting: str) -> Plugin:
         if not (isinstance(found.Config, type) and issubclass(found.Config, Section)):
             raise ConfigError(f"{setting} is {kind!r}: its Config is no mentor_stream.config.Section")
     return found
+
+
+def importable_from_here() -> None:
+    """Let modules of the working directory be imported, however the process was started."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
 
 
 def known(package: str) -> list[str]:

@@ -1,7 +1,6 @@
-"""A pool of worker processes for code that may hang, crash or eat memory: each can be killed at any time.
+"""A pool of workers: starts them when they are needed, calls them, and kills whoever takes too long.
 
-A worker is a fresh interpreter (worker.py) that holds one handler. The kernel bounds its CPU time and
-memory, the pool bounds its time by the clock; a worker that is lost is replaced at the next call.
+A worker that is lost is replaced at the next call.
 """
 
 import os
@@ -17,7 +16,7 @@ import anyio.abc
 import msgspec
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from mentor_stream.worker import LENGTH, Reply, Request, Setup, frame
+from mentor_stream.workers.frames import LENGTH, Reply, Request, Setup, frame
 
 Resource = Literal["cpu", "memory", "clock"]
 
@@ -43,7 +42,7 @@ class WorkerFailed(WorkerError):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Allowance:
     """What one call may use."""
 
     clock_seconds: float
@@ -54,9 +53,11 @@ class Limits:
 class Pool:
     """At most `size` workers, made when they are needed. Calls beyond that wait."""
 
-    def __init__(self, factory: str, argument: Any, size: int, limits: Limits, start_seconds: float) -> None:
-        self._setup = Setup(factory=factory, argument=argument, memory_bytes=limits.memory_bytes)
-        self._limits, self._start_seconds = limits, start_seconds
+    def __init__(
+        self, factory: str, argument: Any, size: int, allowance: Allowance, start_seconds: float
+    ) -> None:
+        self._setup = Setup(factory=factory, argument=argument, memory_bytes=allowance.memory_bytes)
+        self._allowance, self._start_seconds = allowance, start_seconds
         self._slots = anyio.Semaphore(size)
         self._idle: list[_Worker] = []
 
@@ -68,8 +69,8 @@ class Pool:
         """
         async with self._slots:
             worker = await self._take(fresh)
-            request = Request(payload=payload, cpu_seconds=self._limits.cpu_seconds)
-            reply = await worker.ask(request, self._limits.clock_seconds)
+            request = Request(payload=payload, cpu_seconds=self._allowance.cpu_seconds)
+            reply = await worker.ask(request, self._allowance.clock_seconds)
             self._idle.append(worker)
         if reply.kind == "raised":
             raise WorkerFailed(reply.value)
@@ -151,7 +152,7 @@ class _Worker:
 async def _start(setup: Setup, seconds: float) -> _Worker:
     single_threaded = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     process = await anyio.open_process(
-        [sys.executable, "-m", "mentor_stream.worker"],
+        [sys.executable, "-m", "mentor_stream.workers.process"],
         stderr=None,  # inherited: what a handler prints is the component's log
         env=os.environ | single_threaded,
         start_new_session=True,
@@ -186,7 +187,7 @@ async def pool(
     """
     cpu = max(1, round(timeout + 0.5)) if cpu_seconds is None else cpu_seconds
     memory = None if memory_megabytes is None else memory_megabytes * 2**20
-    workers = Pool(factory, argument, size, Limits(timeout, cpu, memory), start_timeout)
+    workers = Pool(factory, argument, size, Allowance(timeout, cpu, memory), start_timeout)
     try:
         await workers.start()
         yield workers

@@ -1,8 +1,8 @@
 """One worker process: makes its handler once, then answers requests until its parent is gone.
 
-Started by workers.py as `python -m mentor_stream.worker`. Requests come in on the standard input and
-replies leave on the standard output, each a MessagePack frame behind its length (4 bytes, big-endian);
-both are moved out of the way first, so that whatever the handler prints goes to the standard error.
+Started by pool.py as `python -m mentor_stream.workers.process`. Requests come in on the standard input and
+replies leave on the standard output, as frames.py has them; both are moved out of the way first, so that
+whatever the handler prints goes to the standard error.
 """
 
 import contextlib
@@ -12,53 +12,20 @@ import os
 import resource
 import select
 import signal
-import struct
-import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
 from mentor_stream.config import ConfigError
+from mentor_stream.plugins import importable_from_here
+from mentor_stream.workers.frames import LENGTH, Reply, Request, Setup, frame
 
 Handler = Callable[[Any], Any]
 M = TypeVar("M", bound=msgspec.Struct)
-
-LENGTH = struct.Struct(">I")
-
-
-class Setup(msgspec.Struct):
-    """The first frame: what to make, and within how much memory."""
-
-    factory: str
-    """`module:function`; called once with `argument`, it returns the handler of all requests."""
-    argument: Any
-    memory_bytes: int | None
-
-
-class Request(msgspec.Struct):
-    """One call of the handler."""
-
-    payload: Any
-    cpu_seconds: int
-
-
-class Reply(msgspec.Struct):
-    """What came of the setup or of a request: the result, the exception's text, or nothing (memory)."""
-
-    kind: Literal["result", "raised", "memory"]
-    value: Any = None
-
-
-def frame(message: msgspec.Struct) -> bytes:
-    """A message as it stands on the pipe."""
-    body = msgspec.msgpack.encode(message)
-    return LENGTH.pack(len(body)) + body
-
 
 OUT_OF_MEMORY = frame(Reply("memory"))  # made while there is some
 
@@ -97,8 +64,7 @@ def _make(setup: Setup) -> Handler:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if setup.memory_bytes is not None:
         resource.setrlimit(resource.RLIMIT_AS, (setup.memory_bytes, setup.memory_bytes))
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
+    importable_from_here()
     module, _, function = setup.factory.partition(":")
     return getattr(importlib.import_module(module), function)(setup.argument)
 
