@@ -69,7 +69,7 @@ class Mentor:
         async with anyio.create_task_group() as tasks:
             await tasks.start(releases.follow, self._stream, self._take)
             tasks.start_soon(self._report)
-            async with self._stream.consumer(topics.COLLAPSED, group="mentor", prefetch=prefetch) as cases:
+            async with self._stream.consumer(topics.COLLAPSED, prefetch=prefetch) as cases:
                 await self._work(cases)
 
     def _take(self, release: PolicyRelease) -> None:

@@ -70,13 +70,15 @@ class Stream:
 
     @asynccontextmanager
     async def consumer(
-        self, *wanted: Topic[R], group: str, prefetch: int = 64
+        self, *wanted: Topic[R], prefetch: int = 64
     ) -> AsyncIterator[AsyncIterator[Delivery[R]]]:
-        """Deliveries of the wanted topics (one record type), the first topic's first, as a group member."""
+        """Deliveries of the wanted topics (one record type), the first topic's first, as a member of the one
+        group that works them off."""
+        (group,) = {topic.group_of(self.run) for topic in wanted}
         names = [self.name(topic) for topic in wanted]
         kinds = {self.name(topic): topic.record for topic in wanted}
         async with self.broker.consumer(
-            names, group=f"{self.run}.{group}", prefetch=prefetch, on_gap=self.settings.on_gap
+            names, group=group, prefetch=prefetch, on_gap=self.settings.on_gap
         ) as messages:
             yield self._deliveries(messages, kinds, messages.done)
 
@@ -118,9 +120,9 @@ class Stream:
         """The kept range of every partition of a topic."""
         return await self.broker.bounds(self.name(topic))
 
-    async def lag(self, topic: Topic[R], group: str) -> int:
-        """Records that the component group has yet to deal with."""
-        return await self.broker.lag(self.name(topic), f"{self.run}.{group}")
+    async def lag(self, topic: Topic[R]) -> int:
+        """Records that the topic's group has yet to deal with."""
+        return await self.broker.lag(self.name(topic), topic.group_of(self.run))
 
     def name(self, topic: Topic[R]) -> str:
         """The topic's name on the broker."""

@@ -65,6 +65,11 @@ class Topic(Generic[R]):
         """Its name on the broker."""
         return f"{run}.{self.name}"
 
+    def group_of(self, run: str) -> str:
+        """The name on the broker of its group, where it has one."""
+        assert self.group is not None, f"no group works {self.name} off"
+        return f"{run}.{self.group}"
+
 
 class TopicSettings(Section):
     """One topic, where it differs from [topics]."""

@@ -107,7 +107,7 @@ class RolloutWorker:
             tasks.start_soon(self._report)
             await self._policy.refresh()  # before joining: queries are not taken from workers that can sample
             async with (
-                self._stream.consumer(*wanted, group="rollout", prefetch=prefetch) as deliveries,
+                self._stream.consumer(*wanted, prefetch=prefetch) as deliveries,
                 batched(deliveries) as batches,
                 anyio.create_task_group() as resolving,
             ):

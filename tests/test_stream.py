@@ -78,21 +78,30 @@ async def test_a_record_comes_out_as_it_went_in_under_its_key(run):
 async def test_runs_on_one_broker_do_not_see_each_other(run, url):
     await run.publish(topics.QUERIES, a_query())
     async with stream.connect(url, "another", "rollout") as another:
-        assert await another.lag(topics.QUERIES, "rollout") == 0
-    assert await run.lag(topics.QUERIES, "rollout") == 1
+        assert await another.lag(topics.QUERIES) == 0
+    assert await run.lag(topics.QUERIES) == 1
 
 
 async def test_guided_queries_come_before_plain_ones_and_done_ones_do_not_come_again(run):
     for position in range(3):
         await run.publish(topics.QUERIES, a_query(position=position))
     await run.publish(topics.GUIDED, a_guided_query())
-    async with run.consumer(topics.GUIDED, topics.QUERIES, group="rollout") as queries:
+    async with run.consumer(topics.GUIDED, topics.QUERIES) as queries:
         deliveries = await take(queries, 4)
         origins = [delivery.record.origin.value for delivery in deliveries]
         for delivery in deliveries:
             delivery.done()
     assert origins == ["guided", "plain", "plain", "plain"]
-    assert await run.lag(topics.GUIDED, "rollout") == await run.lag(topics.QUERIES, "rollout") == 0
+    assert await run.lag(topics.GUIDED) == await run.lag(topics.QUERIES) == 0
+
+
+async def test_what_a_consumer_is_done_with_is_no_lag_of_the_topics_own_group(run):
+    await run.publish(topics.QUERIES, a_query())
+    async with run.consumer(topics.QUERIES) as queries:
+        (delivery,) = await take(queries, 1)
+        assert await run.lag(topics.QUERIES) == await run.broker.lag("run.queries", "run.rollout") == 1
+        delivery.done()
+    assert await run.lag(topics.QUERIES) == await run.broker.lag("run.queries", "run.rollout") == 0
 
 
 async def test_a_poison_record_becomes_a_dead_letter_and_consumption_goes_on(run, url):
@@ -100,11 +109,11 @@ async def test_a_poison_record_becomes_a_dead_letter_and_consumption_goes_on(run
     poison = [b"", b"\xc1\xff", whole[:-5], schemas.encode(a_group())]
     await inject(url, "run.queries", *poison)
     await run.publish(topics.QUERIES, a_query())
-    async with run.consumer(topics.QUERIES, group="rollout") as queries:
+    async with run.consumer(topics.QUERIES) as queries:
         (delivery,) = await take(queries, 1)
         delivery.done()
     assert delivery.record == a_query()
-    assert await run.lag(topics.QUERIES, "rollout") == 0
+    assert await run.lag(topics.QUERIES) == 0
     found = await letters(run, len(poison))
     assert [letter.value for letter in found] == poison
     assert {(letter.source, letter.topic, letter.key) for letter in found} == {
@@ -118,7 +127,7 @@ async def test_a_record_of_a_newer_version_becomes_a_dead_letter(run, url):
     fields = msgspec.msgpack.decode(schemas.encode(a_query()))
     newer = msgspec.msgpack.encode(fields | {"version": fields["version"] + 1, "mood": "sunny"})
     await inject(url, "run.queries", newer)
-    async with run.consumer(topics.QUERIES, group="rollout") as queries:
+    async with run.consumer(topics.QUERIES) as queries:
         (letter,) = await letters_while_reading(run, queries)
     assert letter.value == newer
     assert letter.error.startswith("NewerRecord")
@@ -170,7 +179,7 @@ async def test_a_record_above_the_limit_is_refused_before_it_is_sent(run):
     vast = a_query(question="?" * topics.LARGEST_RECORD_BYTES)
     with pytest.raises(schemas.OversizedRecord):
         await run.publish(topics.QUERIES, vast)
-    assert await run.lag(topics.QUERIES, "rollout") == 0
+    assert await run.lag(topics.QUERIES) == 0
 
 
 async def test_a_topic_that_nobody_created_is_named(run):

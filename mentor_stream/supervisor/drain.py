@@ -39,9 +39,9 @@ async def read_queues(stream: Stream, time: float) -> Queues:
     )
     return Queues(
         time=time,
-        queries=await stream.lag(topics.QUERIES, "rollout"),
-        guided=await stream.lag(topics.GUIDED, "rollout"),
-        collapsed=await stream.lag(topics.COLLAPSED, "mentor"),
+        queries=await stream.lag(topics.QUERIES),
+        guided=await stream.lag(topics.GUIDED),
+        collapsed=await stream.lag(topics.COLLAPSED),
         written=written,
     )
 

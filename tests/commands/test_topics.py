@@ -170,7 +170,7 @@ def test_describe_tells_offsets_lag_and_the_difference_to_the_config(run: Run) -
     async def work(connected: Stream) -> None:
         await publish_queries(connected, 3)
         await connected.publish(topics.COLLAPSED, a_group("WW"))
-        async with connected.consumer(topics.QUERIES, group="rollout") as queries:
+        async with connected.consumer(topics.QUERIES) as queries:
             (await anext(queries)).done()
 
     run.use(work)

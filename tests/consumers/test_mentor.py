@@ -126,7 +126,7 @@ async def test_a_case_still_in_work_comes_again_and_a_finished_one_does_not(stre
     async with mentoring(stream, again):
         await until(stream, topics.DIAGNOSES, 6)
         with anyio.fail_after(10):
-            while await stream.lag(topics.COLLAPSED, "mentor"):
+            while await stream.lag(topics.COLLAPSED):
                 await anyio.sleep(0.05)
     assert stuck in {case.group.group_id for case in again.cases}
     guided = await everything(stream, topics.GUIDED)

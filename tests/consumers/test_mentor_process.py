@@ -79,7 +79,7 @@ async def publish_cases(stream: Stream, count: int) -> list[Group]:
 
 async def all_dealt_with(stream: Stream, seconds: float = 60) -> None:
     with anyio.fail_after(seconds):
-        while await stream.lag(topics.COLLAPSED, "mentor"):
+        while await stream.lag(topics.COLLAPSED):
             await anyio.sleep(0.05)
 
 
@@ -162,7 +162,7 @@ async def test_a_guide_that_teaches_nothing_leaves_the_cases_alone_and_ends_well
         assert await anyio.to_thread.run_sync(lambda: process.wait(60)) == 0
         assert process.stderr is not None
         assert "teaches nothing" in process.stderr.read()
-    assert await stream.lag(topics.COLLAPSED, "mentor") == 3
+    assert await stream.lag(topics.COLLAPSED) == 3
 
 
 def problems(config: Path) -> list[str]:

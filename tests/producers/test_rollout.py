@@ -192,7 +192,7 @@ async def test_a_worker_that_is_stopped_leaves_unpublished_queries_to_the_next_o
     async with Rollout(stream, tmp_path, tiny_policy).working():
         groups = await arrived(stream, topics.GROUPS, 4)
         with anyio.fail_after(10):
-            while await stream.lag(topics.QUERIES, "rollout"):
+            while await stream.lag(topics.QUERIES):
                 await anyio.sleep(0.02)
     assert group_ids(groups) == {schemas.group_id("test", q.query_id, q.attempt) for q in queries}
 

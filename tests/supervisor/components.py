@@ -36,7 +36,7 @@ async def feed(config: Config) -> None:
 async def rollout(config: Config) -> None:
     async with (
         connect(config.run.broker, config.run.name, "rollout") as stream,
-        stream.consumer(topics.GUIDED, topics.QUERIES, group="rollout") as queries,
+        stream.consumer(topics.GUIDED, topics.QUERIES) as queries,
     ):
         async for delivery in queries:
             guided = delivery.record.hint is not None
@@ -48,7 +48,7 @@ async def rollout(config: Config) -> None:
 async def mentor(config: Config) -> None:
     async with (
         connect(config.run.broker, config.run.name, "mentor") as stream,
-        stream.consumer(topics.COLLAPSED, group="mentor") as cases,
+        stream.consumer(topics.COLLAPSED) as cases,
     ):
         async for delivery in cases:
             await stream.publish(topics.GUIDED, a_guided_query(delivery.record.query))

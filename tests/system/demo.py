@@ -96,9 +96,9 @@ async def finish_what_is_left(demo: Demo, stream: Stream) -> None:
     workers = [demo.start("rollout"), demo.start("mentor")]
     while sum(
         [
-            await stream.lag(topics.QUERIES, "rollout"),
-            await stream.lag(topics.GUIDED, "rollout"),
-            await stream.lag(topics.COLLAPSED, "mentor"),
+            await stream.lag(topics.QUERIES),
+            await stream.lag(topics.GUIDED),
+            await stream.lag(topics.COLLAPSED),
         ]
     ):
         assert [worker.poll() for worker in workers] == [None, None], demo.said()

@@ -34,7 +34,7 @@ async def holding(broker: Broker, name: str) -> Holding:
     assert found, f"{name} is of no run"
     run, topic = found
     bounds = {place.partition: b for place, b in (await broker.bounds(name)).items()}
-    lag = {topic.group: await broker.lag(name, f"{run}.{topic.group}")} if topic.group else {}
+    lag = {topic.group: await broker.lag(name, topic.group_of(run))} if topic.group else {}
     return Holding(name, run, await broker.describe(name), bounds, lag)
 
 
