@@ -10,7 +10,23 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-FAMILIES = ("LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM")
+
+@dataclass(frozen=True)
+class Family:
+    """What one family of models has, and the others have not."""
+
+    qkv_bias: bool = False
+    """Its attention always adds a bias to queries, keys and values, whatever config.json says."""
+    qk_norm: bool = False
+    """It normalises the queries and keys of each head."""
+
+
+FAMILIES = {
+    "LlamaForCausalLM": Family(),
+    "Qwen2ForCausalLM": Family(qkv_bias=True),
+    "Qwen3ForCausalLM": Family(qk_norm=True),
+}
+"""By the class that config.json names. A family that differs by these flags only is one entry here."""
 
 _NEEDED = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size", "vocab_size")
 _SIZES = (*_NEEDED, "num_key_value_heads", "head_dim", "max_position_embeddings")
@@ -29,6 +45,7 @@ _LLAMA3_BOUNDS = {"low_freq_factor": 1, "high_freq_factor": 4, "original_max_pos
 class Architecture:
     """A dense decoder with rotary positions, RMS norms and a gated SiLU MLP."""
 
+    family: Family
     layers: int
     hidden: int
     heads: int
@@ -42,8 +59,6 @@ class Architecture:
     """Factor of the Llama 3 frequency scaling, None without."""
     max_positions: int
     tied: bool
-    qkv_bias: bool
-    qk_norm: bool
 
 
 class UnsupportedModel(ValueError):
@@ -59,8 +74,9 @@ def read(policy: Path) -> Architecture:
     if problems := list(_misshapen(config)) or list(_problems(config)):
         raise UnsupportedModel("; ".join(problems))
     heads, hidden = config["num_attention_heads"], config["hidden_size"]
-    family, rope = _family(config), _rope(config)
+    rope = _rope(config)
     return Architecture(
+        family=FAMILIES[_family(config)],
         layers=config["num_hidden_layers"],
         hidden=hidden,
         heads=heads,
@@ -73,8 +89,6 @@ def read(policy: Path) -> Architecture:
         rope_factor=float(rope["factor"]) if rope["rope_type"] == "llama3" else None,
         max_positions=config.get("max_position_embeddings", 2048),
         tied=bool(config.get("tie_word_embeddings", False)),
-        qkv_bias=family == "Qwen2ForCausalLM",
-        qk_norm=family == "Qwen3ForCausalLM",
     )
 
 
@@ -90,7 +104,7 @@ def indivisible(architecture: Architecture, tensor_parallel: int) -> list[str]:
 
 
 def _family(config: Mapping[str, Any]) -> str:
-    return (config.get("architectures") or ["none"])[0]
+    return str((config.get("architectures") or ["none"])[0])
 
 
 def _rope(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,7 +131,8 @@ def _misshapen(config: Any) -> Iterator[str]:
 
 
 def _problems(config: Mapping[str, Any]) -> Iterator[str]:
-    if _family(config) not in FAMILIES:
+    family = FAMILIES.get(_family(config))
+    if family is None:
         yield f"architecture {_family(config)} is not supported, only {', '.join(FAMILIES)}"
         return
     for key in _NEEDED:
@@ -128,7 +143,7 @@ def _problems(config: Mapping[str, Any]) -> Iterator[str]:
     for key in ("mlp_bias", "use_sliding_window"):
         if config.get(key):
             yield f"{key} is not supported"
-    if config.get("attention_bias") and _family(config) != "Qwen2ForCausalLM":
+    if config.get("attention_bias") and not family.qkv_bias:
         yield "attention_bias is not supported"
     yield from _rope_problems(_rope(config))
 

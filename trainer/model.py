@@ -25,7 +25,7 @@ def build(architecture: Architecture, wanted: Precision) -> DistributedDataParal
     config = _config(architecture, wanted)
     model = GPTModel(
         config,
-        layer_spec(qk_norm=architecture.qk_norm),
+        layer_spec(qk_norm=architecture.family.qk_norm),
         vocab_size=architecture.vocabulary,
         max_sequence_length=architecture.max_positions,
         parallel_output=True,
@@ -62,10 +62,10 @@ def _config(architecture: Architecture, wanted: Precision) -> TransformerConfig:
         gated_linear_unit=True,
         activation_func=torch.nn.functional.silu,
         add_bias_linear=False,
-        add_qkv_bias=architecture.qkv_bias,
+        add_qkv_bias=architecture.family.qkv_bias,
         normalization="RMSNorm",
         layernorm_epsilon=architecture.norm_eps,
-        qk_layernorm=architecture.qk_norm,
+        qk_layernorm=architecture.family.qk_norm,
         hidden_dropout=0.0,
         attention_dropout=0.0,
         tensor_model_parallel_size=parallel_state.get_tensor_model_parallel_world_size(),

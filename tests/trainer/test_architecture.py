@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from trainer import architecture
-from trainer.architecture import UnsupportedModel
+from trainer.architecture import FAMILIES, Family, UnsupportedModel
 
 LLAMA = {
     "architectures": ["LlamaForCausalLM"],
@@ -35,6 +35,7 @@ def test_rotary_settings_are_read_in_both_spellings(tmp_path: Path, spelling: di
     ("changes", "named"),
     [
         ({"architectures": ["GPT2LMHeadModel"]}, "GPT2LMHeadModel"),
+        ({"architectures": [[1]]}, r"architecture \[1\] is not supported"),
         ({"hidden_act": "gelu"}, "gelu"),
         ({"attention_bias": True}, "attention_bias"),
         ({"use_sliding_window": True}, "use_sliding_window"),
@@ -57,6 +58,29 @@ def test_a_config_json_that_describes_no_model_is_refused(tmp_path: Path, conten
     (tmp_path / "config.json").write_text(content, encoding="latin-1")
     with pytest.raises(UnsupportedModel, match=r"config\.json"):
         architecture.read(tmp_path)
+
+
+def test_an_unknown_architecture_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedModel, match="LlamaForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM"):
+        architecture.read(described(tmp_path, architectures=["GPT2LMHeadModel"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("LlamaForCausalLM", Family()),
+        ("Qwen2ForCausalLM", Family(qkv_bias=True)),
+        ("Qwen3ForCausalLM", Family(qk_norm=True)),
+    ],
+)
+def test_a_model_is_of_the_family_that_it_names(tmp_path: Path, name: str, family: Family) -> None:
+    assert architecture.read(described(tmp_path, architectures=[name])).family == family
+
+
+def test_a_family_that_differs_by_flags_is_one_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FAMILIES, "OursForCausalLM", Family(qkv_bias=True, qk_norm=True))
+    found = architecture.read(described(tmp_path, architectures=["OursForCausalLM"], attention_bias=True))
+    assert found.family == Family(qkv_bias=True, qk_norm=True)
 
 
 def test_parts_that_ranks_cannot_share_are_named(tmp_path: Path) -> None:
