@@ -40,5 +40,5 @@ def ids(values: "Iterable[int] | NDArray[Any]") -> Array:
 
 def floats(values: "Iterable[float] | NDArray[Any]") -> Array:
     """Log-probabilities [n] as float32."""
-    given = values if isinstance(values, np.ndarray) else list(values)
-    return Array(dtype="float32", data=np.asarray(given, dtype=_WIRE["float32"]).tobytes())
+    narrow = np.asarray(values if isinstance(values, np.ndarray) else list(values), dtype=_WIRE["float32"])
+    return Array(dtype="float32", data=narrow.tobytes())

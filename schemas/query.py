@@ -44,7 +44,7 @@ class Query(Record, frozen=True, kw_only=True):
     solution: str | None = None
     """A worked solution, for the mentor's eyes only."""
     hint: Hint | None = None
-    extra: dict[str, str] = msgspec.field(default_factory=dict)
+    extra: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     """Further columns of the dataset, for custom rewards and guides."""
 
     def __post_init__(self) -> None:

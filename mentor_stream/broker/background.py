@@ -1,6 +1,6 @@
 """A task beside an `async with` body, without turning the exceptions of either into groups."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import anyio
@@ -9,7 +9,7 @@ import anyio
 @asynccontextmanager
 async def beside(
     task: Callable[[], Awaitable[None]], stop: Callable[[], None] = lambda: None
-) -> AsyncIterator[None]:
+) -> AsyncGenerator[None]:
     """Run `task` while the body runs; behind the body, `stop` and cancel it and wait for it.
 
     An exception of the task cancels the body and comes out instead. What each raised comes out as it is,

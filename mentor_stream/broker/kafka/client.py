@@ -1,6 +1,6 @@
 """One kafka-python client and its rules: calls block, one at a time, and never on the event loop."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
@@ -26,7 +26,7 @@ POLL_SECONDS = 0.2
 CLOSE_SECONDS = 5.0
 """Bound of each step of closing a client whose broker may be gone."""
 
-RETRIABLE: type[errors.KafkaError] = errors.RetriableError  # pyright: ignore[reportAttributeAccessIssue]
+RETRIABLE: type[errors.KafkaError] = errors.RetriableError  # pyright: ignore
 """Errors that may pass. (The type stubs in circulation are of kafka-python 2.)"""
 _UNKNOWN_TOPIC = (errors.UnknownTopicOrPartitionError, errors.InvalidTopicError)
 _OUT_OF_STEP = (
@@ -71,12 +71,12 @@ class Client(Generic[K]):
 @asynccontextmanager
 async def opened(
     kind: Callable[..., K], close: Callable[[K], None], settings: ConnectionSettings, **options: Any
-) -> AsyncIterator[Client[K]]:
+) -> AsyncGenerator[Client[K]]:
     """A client of this kind for the block, closed by `close` whatever happens.
 
     Raises BrokerUnavailable after connect_timeout, and BrokerError at once for what waiting does not cure.
     """
-    turn, raws = anyio.CapacityLimiter(1), []
+    turn, raws = anyio.CapacityLimiter(1), list[K]()
     network = Network(settings.security)
     try:
         await _connect(partial(_build, kind, settings, network, options), network, raws.append, turn)

@@ -1,6 +1,6 @@
 """A Kafka cluster as the contract's Broker."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from kafka import KafkaAdminClient
@@ -43,7 +43,7 @@ class KafkaBroker:
     @asynccontextmanager
     async def consumer(
         self, topics: Sequence[str], *, group: str, prefetch: int = 64, on_gap: OnGap = "fail"
-    ) -> AsyncIterator[Consumer]:
+    ) -> AsyncGenerator[Consumer]:
         """A member of the group for the block. Raises UnknownTopic."""
         wanted = list(dict.fromkeys(topics))
         for topic in wanted:
@@ -59,7 +59,7 @@ class KafkaBroker:
         follow: bool = True,
         prefetch: int = 64,
         on_gap: OnGap = "fail",
-    ) -> AsyncIterator[Reader]:
+    ) -> AsyncGenerator[Reader]:
         """A reader for the block. Raises UnknownTopic."""
         bounds: dict[TopicPartition, Bounds] = {}
         for topic in {place.topic for place in start}:
@@ -101,7 +101,7 @@ class KafkaBroker:
 
 
 @asynccontextmanager
-async def connect(url: str, *, create: bool = True) -> AsyncIterator[Broker]:
+async def connect(url: str, *, create: bool = True) -> AsyncGenerator[Broker]:
     """The cluster behind a kafka:// URL (settings.py); we never create one.
 
     Raises BrokerUnavailable after connect_timeout.

@@ -4,7 +4,7 @@ One client for all topics would not do: messages of one that it has fetched hide
 topic that is paused keeps a fetch for the others waiting, or is kept waiting by it.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import anyio
@@ -57,7 +57,7 @@ class KafkaConsumer:
 @asynccontextmanager
 async def consuming(
     settings: ConnectionSettings, topics: Sequence[str], group: str, *, prefetch: int, on_gap: OnGap
-) -> AsyncIterator[KafkaConsumer]:
+) -> AsyncGenerator[KafkaConsumer]:
     """A member of the group for the block, in every topic."""
     consumer = KafkaConsumer()
     async with AsyncExitStack() as stack:

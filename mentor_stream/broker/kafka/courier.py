@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -60,7 +61,7 @@ class Courier:
 
     def _append(self, raw: RawProducer, parcel: Parcel) -> None:
         try:
-            future = raw.send(parcel.topic, parcel.value, key=parcel.key, headers=parcel.headers)
+            future: Any = raw.send(parcel.topic, parcel.value, key=parcel.key, headers=parcel.headers)
         except errors.KafkaTimeoutError:
             self._missing[parcel.topic] = time.monotonic() + MISSING_SECONDS
             self._ended.put((parcel, None))
@@ -68,4 +69,7 @@ class Courier:
             self._ended.put((parcel, error))
         else:
             # this runs in kafka-python's network thread: nothing there may wait for the event loop
-            future.add_both(lambda end: self._ended.put((parcel, end)))
+            future.add_both(partial(self._end, parcel))
+
+    def _end(self, parcel: Parcel, end: Any) -> None:
+        self._ended.put((parcel, end))

@@ -46,9 +46,9 @@ def is_behind(raw: RawConsumer) -> bool:
     )
 
 
-def _cluster(raw: RawConsumer) -> Any:
-    return raw._cluster  # pyright: ignore[reportAttributeAccessIssue]
+def _cluster(raw: Any) -> Any:
+    return raw._cluster
 
 
-def _states(raw: RawConsumer) -> dict[KafkaPartition, Any]:
-    return dict(raw._subscription.assignment)  # pyright: ignore[reportAttributeAccessIssue]
+def _states(raw: Any) -> dict[KafkaPartition, Any]:
+    return dict(raw._subscription.assignment)

@@ -2,12 +2,14 @@
 
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import anyio
 from kafka import KafkaConsumer as RawConsumer
-from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.coordinator.assignors.cooperative_sticky import (  # pyright: ignore[reportMissingTypeStubs]
+    CooperativeStickyAssignor,
+)
 
 from mentor_stream.broker.background import beside
 from mentor_stream.broker.base import BUFFER_BYTES, Message, OffsetGap, OnGap, TopicPartition
@@ -185,7 +187,7 @@ async def member(
     prefetch: int,
     on_gap: OnGap,
     news: Callable[[], None],
-) -> AsyncIterator[Lane]:
+) -> AsyncGenerator[Lane]:
     """Membership for the block; leaving commits what is done and gives the partitions back."""
     options = consumer_options(settings) | {
         "group_id": group_id(group, topic),

@@ -1,5 +1,9 @@
 """kafka-python's connections, watched: why they fail, and no more tries where none can help."""
 
+# All of it is about what kafka-python keeps to itself, of which no types are known.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportMissingTypeStubs=false
+
 import logging
 from collections.abc import Mapping
 from contextlib import suppress

@@ -1,7 +1,7 @@
 """Durable appends: every message waits for its own acknowledgement, and the bytes under way are bounded."""
 
 import logging
-from collections.abc import AsyncIterator, MutableMapping, Sequence
+from collections.abc import AsyncGenerator, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -168,7 +168,7 @@ class KafkaProducer:
 @asynccontextmanager
 async def producing(
     settings: ConnectionSettings, admin: Admin, max_inflight_bytes: int
-) -> AsyncIterator[KafkaProducer]:
+) -> AsyncGenerator[KafkaProducer]:
     """A producer for the block. Leaving waits for what is under way; if cancelled, CLOSE_SECONDS at most."""
     refusals: dict[str, str] = {}
     options = _options(settings)
@@ -203,12 +203,12 @@ def _options(settings: ConnectionSettings) -> dict[str, Any]:
     }
 
 
-def _close(raw: RawProducer) -> None:
+def _close(raw: Any) -> None:
     try:
         raw.close(timeout=CLOSE_SECONDS)
     except errors.KafkaTimeoutError:
         # close() gives up when its flush does and leaves the thread running for ever
-        raw._sender.force_close()  # pyright: ignore[reportAttributeAccessIssue]
+        raw._sender.force_close()
 
 
 def _closed(topic: str) -> BrokerError:

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslBytesRequest
 
@@ -75,7 +75,7 @@ def is_noise(logger: str, template: str) -> bool:
     return template.startswith(NOISE.get(logger, ()) or ("\0",))
 
 
-def tells_secrets(template: str, arguments: object) -> bool:
+def tells_secrets(template: str, arguments: "tuple[object, ...] | Mapping[str, object] | None") -> bool:
     """Whether the line holds a login."""
     values = arguments if isinstance(arguments, tuple) else ()
     return template.startswith(_WIRE) or any(

@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import anyio
@@ -86,7 +86,7 @@ async def reading(
     follow: bool,
     prefetch: int,
     on_gap: OnGap,
-) -> AsyncIterator[KafkaReader]:
+) -> AsyncGenerator[KafkaReader]:
     """A reader for the block, of topics of which `bounds` has all partitions."""
     planned = plan(start, bounds)
     known: dict[str, int] = {}

@@ -79,7 +79,7 @@ class Security:
         return context
 
     def _load_certificate(self, context: ssl.SSLContext, certificate: Path) -> None:
-        asked = []
+        asked: list[bool] = []
 
         def password() -> str:
             # without this function OpenSSL would ask at the terminal

@@ -3,6 +3,10 @@
 All of this is about attributes that kafka-python keeps to itself; tests notice if they go.
 """
 
+# All of it is about what kafka-python keeps to itself, of which no types are known.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportMissingTypeStubs=false
+
 import logging
 from collections.abc import MutableMapping
 from typing import Any
@@ -18,7 +22,7 @@ _said = Sparingly()
 
 CONNECTING_MS = 20
 _TOO_FEW_COPIES = "too few copies are in sync (the topic's min.insync.replicas)"
-_REASONS = {
+_REASONS: dict[type[errors.KafkaError], str] = {
     errors.NotEnoughReplicasError: _TOO_FEW_COPIES,
     errors.NotEnoughReplicasAfterAppendError: _TOO_FEW_COPIES,
     errors.RequestTimedOutError: "its nodes do not answer in time",

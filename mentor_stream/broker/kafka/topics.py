@@ -1,7 +1,7 @@
 """Topics: how they are made, changed and found. For the admin client's thread; admin.py asks."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,7 +23,7 @@ _ALTERED = ("max.message.bytes", "retention.ms", "retention.bytes", "segment.ms"
 
 def create(admin: RawAdmin, specs: Sequence[TopicSpec]) -> None:
     """Create those that do not exist and wait until they can be used."""
-    wanted = {
+    wanted: dict[str, dict[str, Any]] = {
         spec.name: {
             "num_partitions": spec.partitions,
             "replication_factor": spec.replication,
@@ -34,7 +34,7 @@ def create(admin: RawAdmin, specs: Sequence[TopicSpec]) -> None:
     with _by_controller():
         answers = admin.create_topics(wanted, raise_errors=False)["topics"]
     for answer in answers:
-        error = errors.for_code(answer["error_code"])
+        error = _error(answer)
         if error not in (errors.NoError, errors.TopicAlreadyExistsError):
             if issubclass(error, RETRIABLE):
                 raise error(answer["error_message"])
@@ -70,7 +70,7 @@ def found(admin: RawAdmin, topic: str) -> Mapping[str, Any]:
     """What the cluster knows of a topic."""
     (answer,) = admin.describe_topics([topic])
     if answer["error_code"]:
-        raise errors.for_code(answer["error_code"])(f"topic {topic}")
+        raise _error(answer)(f"topic {topic}")
     return answer
 
 
@@ -152,13 +152,18 @@ def _size(admin: RawAdmin, topic: str, partitions: Sequence[Mapping[str, Any]]) 
 
 def _not_created(answer: Mapping[str, Any], replication: int) -> str:
     text = f"topic {answer['name']} cannot be created: {answer['error_message']}"
-    if errors.for_code(answer["error_code"]) is errors.InvalidReplicationFactorError:
+    if _error(answer) is errors.InvalidReplicationFactorError:
         text += f" Set topics.replication, which is {replication}, to no more than the cluster has nodes"
     return text
 
 
+def _error(answer: Mapping[str, Any]) -> type[errors.KafkaError]:
+    by_code: Callable[[int], type[errors.KafkaError]] = errors.for_code  # pyright: ignore
+    return by_code(answer["error_code"])
+
+
 @contextmanager
-def _by_controller() -> Iterator[None]:
+def _by_controller() -> Generator[None]:
     """A controller that has just moved is a passing error; kafka-python raises a RuntimeError."""
     try:
         yield

@@ -4,7 +4,7 @@ import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from kafka import ConsumerRebalanceListener, errors
 from kafka import KafkaConsumer as RawConsumer
@@ -98,13 +98,13 @@ def take(raw: RawConsumer, member: Member, turn: Turn) -> Outcome:
     return Outcome(committed, member.drain(), polled, is_behind(raw))
 
 
-def _keep_joining(raw: RawConsumer) -> None:
+def _keep_joining(raw: Any) -> None:
     """A poll that ends before the joining does leaves that to the next one, which may not know of it.
 
     Of a leader that joins since there are more partitions kafka-python would forget it: it would be
     no member any more, and never again.
     """
-    coordinator = raw._coordinator  # pyright: ignore[reportAttributeAccessIssue]
+    coordinator = raw._coordinator
     if coordinator.rejoining:
         coordinator.request_rejoin()
 

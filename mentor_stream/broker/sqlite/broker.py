@@ -1,7 +1,7 @@
 """The connection to one file: each part of it works over a database connection of its own."""
 
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypeVar
@@ -29,7 +29,7 @@ class SqliteBroker:
         self._location, self._database, self._watch = location, database, watch
 
     @asynccontextmanager
-    async def producer(self, *, max_inflight_bytes: int = 64 * 2**20) -> AsyncIterator[SqliteProducer]:
+    async def producer(self, *, max_inflight_bytes: int = 64 * 2**20) -> AsyncGenerator[SqliteProducer]:
         """See Broker.producer."""
         async with opened(self._location, durable=True) as database:
             producer = SqliteProducer(database, self._database, self._watch, max_inflight_bytes)
@@ -39,7 +39,7 @@ class SqliteBroker:
     @asynccontextmanager
     async def consumer(
         self, topics: Sequence[str], *, group: str, prefetch: int = 64, on_gap: OnGap = "fail"
-    ) -> AsyncIterator[SqliteConsumer]:
+    ) -> AsyncGenerator[SqliteConsumer]:
         """See Broker.consumer."""
         ids = [(await self._of(name, lambda _, topic: topic.id)) for name in topics]
         member = Membership(group, uuid4().hex, ids, self._location.lease)
@@ -56,7 +56,7 @@ class SqliteBroker:
         follow: bool = True,
         prefetch: int = 64,
         on_gap: OnGap = "fail",
-    ) -> AsyncIterator[SqliteReader]:
+    ) -> AsyncGenerator[SqliteReader]:
         """See Broker.reader. Raises BrokerError for what is no offset."""
         begin = await self._database.read(partial(course, start=start, follow=follow))
         async with opened(self._location, durable=False) as database:
@@ -119,7 +119,7 @@ class SqliteBroker:
 
 
 @asynccontextmanager
-async def connected(location: Location) -> AsyncIterator[SqliteBroker]:
+async def connected(location: Location) -> AsyncGenerator[SqliteBroker]:
     """The broker behind `location`, the file created when there is none."""
     async with opened(location, durable=True) as database, opened(location, durable=False) as eye:
         watch = Watch(eye)

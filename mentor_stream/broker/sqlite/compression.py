@@ -50,7 +50,7 @@ def unpack(stored: Stored) -> bytes:
 
 def _lz4() -> ModuleType:
     try:
-        from lz4 import block
+        from lz4 import block  # pyright: ignore[reportMissingTypeStubs]
     except ImportError as error:
         raise BrokerError("compression=lz4 needs the package lz4: pip install lz4, or use gzip") from error
     return block

@@ -1,7 +1,7 @@
 """A member of a consumer group: hands out messages, renews its lease, commits what is done."""
 
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -124,7 +124,7 @@ class SqliteConsumer:
 
 
 @asynccontextmanager
-async def joined(consumer: SqliteConsumer, watch: Watch) -> AsyncIterator[None]:
+async def joined(consumer: SqliteConsumer, watch: Watch) -> AsyncGenerator[None]:
     """The consumer as a member of its group, from now to the end of the context."""
     await consumer.renew()
     try:

@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypeVar
@@ -82,7 +82,7 @@ class Database:
 
 
 @asynccontextmanager
-async def opened(location: Location, *, durable: bool) -> AsyncIterator[Database]:
+async def opened(location: Location, *, durable: bool) -> AsyncGenerator[Database]:
     """A connection of one's own. One that is not `durable` may lose its last writes in a power failure."""
     database = Database(location, durable=durable)
     await database.open()
@@ -118,4 +118,5 @@ def explained(error: Exception, location: Location) -> Exception:
             )
         case None if isinstance(error, OSError):
             return BrokerError(f"{path} cannot be used: {error}")
-    return error
+        case _:
+            return error

@@ -40,10 +40,10 @@ class _Sending(NamedTuple):
 class _Batch:
     """Messages that go into one transaction, and what became of them once it is settled."""
 
-    messages: list[_Sending] = field(default_factory=list)
+    messages: list[_Sending] = field(default_factory=list[_Sending])
     size: int = 0
     settled: anyio.Event = field(default_factory=anyio.Event)
-    receipts: list[Receipt] = field(default_factory=list)
+    receipts: list[Receipt] = field(default_factory=list[Receipt])
     failure: Exception | None = None
 
 

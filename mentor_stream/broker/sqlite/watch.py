@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -47,7 +47,7 @@ class Watch:
         self._file = _identity(database.location.path)
 
     @contextmanager
-    def listening(self, listener: Callable[[], None]) -> Iterator[None]:
+    def listening(self, listener: Callable[[], None]) -> Generator[None]:
         """Call `listener` after each change."""
         self._listeners.append(listener)
         try:
