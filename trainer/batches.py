@@ -25,8 +25,8 @@ class CutRule:
 
     batch_groups: int
     max_staleness: int
-    max_guided_fraction: float = 1.0
-    keep_silent: bool = False
+    max_guided_fraction: float
+    keep_silent: bool
     """A judged group without a learning signal takes a place, with zero advantage (plain GRPO)."""
 
     @property

@@ -1,10 +1,13 @@
-"""Settings of the trainer."""
+"""Section [trainer], apart from component.py so that whatever trains may read it; imports no torch."""
 
 from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from mentor_stream.config import Section
+from trainer.precision import Precision
+
+Normalization = Literal["token", "sequence", "constant"]
 
 
 class TrainerConfig(Section):
@@ -25,7 +28,7 @@ class TrainerConfig(Section):
     """Longest gradient, in its global norm."""
     max_bad_steps: int = Field(8, ge=0)
     """Batches in a row whose loss or gradient may be no number: no step is taken; one more ends training."""
-    precision: Literal["fp32", "bf16", "fp8"] = "fp32"
+    precision: Precision = "fp32"
     """Format of weights and activations; gradients and optimizer states are float32."""
 
     clip_low: float = Field(0.2, gt=0, lt=1)
@@ -34,7 +37,7 @@ class TrainerConfig(Section):
     """The importance ratio is clipped above 1 + clip_high."""
     scale_by_std: bool = True
     """Divide advantages by the deviation of the group's rewards (GRPO); false as in Dr. GRPO."""
-    normalization: Literal["token", "sequence", "constant"] = "token"
+    normalization: Normalization = "token"
     """What counts alike in a batch's loss: every token, every trajectory, or tokens over a constant."""
     constant_length: int | None = Field(None, ge=1)
     """With normalization = constant: what each trajectory's sum is divided by, say the longest completion."""
@@ -69,6 +72,11 @@ class TrainerConfig(Section):
                 "normalization = constant needs constant_length; set it to rollout's longest completion"
             )
         return self
+
+    @property
+    def drops_hints(self) -> bool:
+        """Whether guided groups are learned from under the bare prompt."""
+        return self.hint_context == "drop"
 
     @property
     def ranks(self) -> int:

@@ -31,15 +31,6 @@ def install() -> None:
     _redirect_types()
 
 
-def device() -> torch.device:
-    """Where this rank computes."""
-    return (
-        torch.device("cuda", torch.cuda.current_device())
-        if torch.cuda.is_available()
-        else torch.device("cpu")
-    )
-
-
 def _on_cpu(factory: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(factory)
     def call(*args: Any, **kwargs: Any) -> Any:

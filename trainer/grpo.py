@@ -3,10 +3,12 @@
 B batch, G group, R rows (trajectories), N completion tokens of several rows one after the other.
 """
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
+
+from trainer.config import Normalization
 
 EPSILON = 1e-6
 """Added to the standard deviation of a group's rewards."""
@@ -14,10 +16,8 @@ EPSILON = 1e-6
 LOG_RATIO_BOUND = 20.0
 """Log-ratios are held within this: far beyond any clip, and exp of it is still a number."""
 
-Normalization = Literal["token", "sequence", "constant"]
 
-
-def group_advantages(rewards_BG: Tensor, scorable_BG: Tensor, *, scale_by_std: bool = True) -> Tensor:
+def group_advantages(rewards_BG: Tensor, scorable_BG: Tensor, *, scale_by_std: bool) -> Tensor:
     """Advantage of each trajectory against its own group [batch, group].
 
     Rows that are not scorable count in neither mean nor deviation and get 0. A group without variance,

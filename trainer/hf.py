@@ -7,7 +7,7 @@ the tensor-parallel ranks by itself.
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -165,6 +165,3 @@ class _Directory:
     def __getitem__(self, name: str) -> Tensor:
         with safe_open(self._files[name], framework="pt") as file:
             return file.get_tensor(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._files)

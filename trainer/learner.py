@@ -13,7 +13,7 @@ from megatron.core.pipeline_parallel import get_forward_backward_func
 from torch import Tensor
 
 from schemas import Group
-from trainer import cpu, grpo, hf, model, packing
+from trainer import grpo, hf, model, packing, ranks
 from trainer.architecture import Architecture
 from trainer.config import TrainerConfig
 from trainer.grpo import TokenLoss
@@ -61,7 +61,7 @@ class Learner:
 
     def logprobs(self, batch: MicroBatch) -> Tensor:
         """Log-probabilities of the completion tokens at the sampling temperature [tokens]."""
-        where = cpu.device()
+        where = ranks.device()
         tokens_BT, chosen_BT = batch.tokens_BT.to(where), batch.completion_BT.to(where)
         positions_BT = torch.arange(tokens_BT.size(1), device=where).expand_as(tokens_BT)
         logits_BTV = self.model(tokens_BT, positions_BT, None)

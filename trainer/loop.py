@@ -17,8 +17,8 @@ from trainer import architecture, checkpoint, hf, intake, ranks, shards, stoppin
 from trainer.batches import Arrivals, CutRule, Pending
 from trainer.checkpoint import State
 from trainer.config import TrainerConfig
-from trainer.history import History
 from trainer.intake import Intake, place_of
+from trainer.journal import Journal
 from trainer.learner import Learner, Step
 from trainer.ranks import Order
 from trainer.release import Releases
@@ -82,7 +82,7 @@ class Lead:
         self.releases = Releases(self.config.directory / "snapshots", stream, self.settings.keep_snapshots)
         self.arrivals = Arrivals(cut_rule(config))
         self.report = Report(stream)
-        self.history = History(self.config.directory / "batches.jsonl")
+        self.journal = Journal(self.config.directory / "batches.jsonl")
         self.stop = stopping.watch()
         self.finish = stopping.watch_for_finish()
         self.idle_turns = 0
@@ -91,7 +91,7 @@ class Lead:
     def run(self) -> None:
         """From the newest checkpoint, or from run.policy, to the end of the run."""
         self._resume()
-        self.history.keep(self.version)
+        self.journal.keep(self.version)
         self._release(final=self.is_over)
         while not self.is_over and not self.stop.is_set():
             self._turn()
@@ -136,7 +136,7 @@ class Lead:
             validate(
                 delivery.record,
                 vocabulary=self.learner.architecture.vocabulary,
-                drop_hints=self.settings.hint_context == "drop",
+                drop_hints=self.settings.drops_hints,
             )
         except RecordError as error:
             log.warning(
@@ -150,7 +150,7 @@ class Lead:
         with self.report.stepping():
             ranks.command(Order.TRAIN, msgspec.msgpack.encode([encode(group) for group in batch]))
             step = self.learner.step(batch)
-        self.history.add(self.version, batch)
+        self.journal.add(self.version, batch)
         trained, self.version = self.version, self.version + 1
         self.step += step is not None and step.taken
         self._watch_health(step)

@@ -82,7 +82,7 @@ def _scored(group: Group, config: TrainerConfig) -> list[Row]:
     rewards_1G = torch.tensor([[0.0 if r is None else r for r in rewards]], dtype=torch.float64)
     scorable_1G = torch.tensor([[r is not None for r in rewards]])
     advantages = grpo.group_advantages(rewards_1G, scorable_1G, scale_by_std=config.scale_by_std)[0].tolist()
-    bare = group.bare_prompt_ids if config.hint_context == "drop" else None
+    bare = group.bare_prompt_ids if config.drops_hints else None
     return [
         Row(
             prompt_ids=(bare or t.prompt_ids).numpy(),

@@ -1,4 +1,4 @@
-"""Number formats: what weights, activations and gradients are kept in."""
+"""Number formats of weights and activations, and why one of them cannot be had here."""
 
 from importlib.util import find_spec
 from typing import Any, Literal

@@ -53,22 +53,29 @@ def is_lead() -> bool:
     return dist.get_rank() == 0
 
 
+def device() -> torch.device:
+    """Where this rank computes."""
+    if torch.cuda.is_available():
+        return torch.device("cuda", torch.cuda.current_device())
+    return torch.device("cpu")
+
+
 def command(order: Order, payload: bytes = b"") -> None:
     """On rank 0: what all the others do next."""
     if dist.get_world_size() == 1:
         return
-    dist.broadcast(torch.tensor([order, len(payload)], device=cpu.device()), src=0)
+    dist.broadcast(torch.tensor([order, len(payload)], device=device()), src=0)
     if payload:
         body = torch.frombuffer(bytearray(payload), dtype=torch.uint8)
-        dist.broadcast(body.to(cpu.device()), src=0)
+        dist.broadcast(body.to(device()), src=0)
 
 
 def obey() -> tuple[Order, bytes]:
     """On every other rank: wait for the next order."""
-    head = torch.zeros(2, dtype=torch.int64, device=cpu.device())
+    head = torch.zeros(2, dtype=torch.int64, device=device())
     dist.broadcast(head, src=0)
     order, size = head.tolist()
-    body = torch.empty(size, dtype=torch.uint8, device=cpu.device())
+    body = torch.empty(size, dtype=torch.uint8, device=device())
     if size:
         dist.broadcast(body, src=0)
     return Order(order), body.cpu().numpy().tobytes()

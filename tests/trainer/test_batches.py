@@ -18,6 +18,12 @@ def guided(number: int, verdicts: str = "WR", version: int = 0) -> Group:
     return a_group(verdicts, query=a_guided_query(a_query(position=number)), version=version)
 
 
+def a_rule(
+    batch_groups: int, max_staleness: int = 4, max_guided_fraction: float = 1.0, *, keep_silent: bool = False
+) -> CutRule:
+    return CutRule(batch_groups, max_staleness, max_guided_fraction, keep_silent)
+
+
 class Feed:
     """Arrivals fed one after the other, each cut at once, as the loop does."""
 
@@ -40,7 +46,7 @@ def ids(batch: list[Group]) -> list[str]:
 
 
 def test_a_batch_is_the_first_groups_that_arrived() -> None:
-    feed = Feed(CutRule(batch_groups=2, max_staleness=4))
+    feed = Feed(a_rule(batch_groups=2))
     groups = [plain(i) for i in range(5)]
     for group in groups:
         feed.give(group)
@@ -49,7 +55,7 @@ def test_a_batch_is_the_first_groups_that_arrived() -> None:
 
 
 def test_a_guided_query_published_twice_is_trained_once() -> None:
-    feed = Feed(CutRule(batch_groups=1, max_staleness=4))
+    feed = Feed(a_rule(batch_groups=1))
     assert feed.give(guided(1))
     assert not feed.give(guided(1))
     assert len(feed.batches) == 1
@@ -57,7 +63,7 @@ def test_a_guided_query_published_twice_is_trained_once() -> None:
 
 
 def test_a_stale_group_is_dropped_and_counted_when_the_batch_is_cut() -> None:
-    feed = Feed(CutRule(batch_groups=1, max_staleness=1))
+    feed = Feed(a_rule(batch_groups=1, max_staleness=1))
     feed.give(plain(0))
     feed.give(plain(1))
     feed.give(plain(2, version=0))
@@ -69,14 +75,14 @@ def test_a_stale_group_is_dropped_and_counted_when_the_batch_is_cut() -> None:
 def test_one_old_token_makes_its_group_stale() -> None:
     fresh, old = plain(0, "W", version=5), plain(0, "R", version=1)
     mixed = msgspec.structs.replace(fresh, trajectories=fresh.trajectories + old.trajectories)
-    arrivals = Arrivals(CutRule(batch_groups=1, max_staleness=3))
+    arrivals = Arrivals(a_rule(batch_groups=1, max_staleness=3))
     arrivals.arrive(mixed, Receipt("t", 0, 0), collapsed=False)
     assert arrivals.cut(5) is None
     assert arrivals.consumed.stale == 1
 
 
 def test_guided_groups_keep_to_their_share() -> None:
-    feed = Feed(CutRule(batch_groups=4, max_staleness=4, max_guided_fraction=0.5))
+    feed = Feed(a_rule(batch_groups=4, max_guided_fraction=0.5))
     for i in range(4):
         feed.give(guided(i))
     assert not feed.batches
@@ -87,7 +93,7 @@ def test_guided_groups_keep_to_their_share() -> None:
 
 
 def test_guided_groups_beyond_their_share_hold_no_place_and_are_bounded() -> None:
-    rule = CutRule(batch_groups=4, max_staleness=1, max_guided_fraction=0.5)
+    rule = a_rule(batch_groups=4, max_staleness=1, max_guided_fraction=0.5)
     feed = Feed(rule)
     for i in range(20):
         feed.give(guided(i))
@@ -97,7 +103,7 @@ def test_guided_groups_beyond_their_share_hold_no_place_and_are_bounded() -> Non
 
 
 def test_a_group_without_signal_makes_room_for_another() -> None:
-    feed = Feed(CutRule(batch_groups=1, max_staleness=4))
+    feed = Feed(a_rule(batch_groups=1))
     feed.give(plain(0, "RR"))
     feed.give(plain(1, "WW"), collapsed=True)
     assert not feed.batches
@@ -106,14 +112,14 @@ def test_a_group_without_signal_makes_room_for_another() -> None:
 
 
 def test_a_silent_group_takes_a_place_under_plain_grpo() -> None:
-    feed = Feed(CutRule(batch_groups=2, max_staleness=4, keep_silent=True))
+    feed = Feed(a_rule(batch_groups=2, keep_silent=True))
     feed.give(plain(0, "RR"))
     feed.give(plain(1, "WW"), collapsed=True)
     assert len(feed.batches) == 1
 
 
 def test_what_was_not_judged_is_resolved_but_never_trained() -> None:
-    feed = Feed(CutRule(batch_groups=1, max_staleness=4, keep_silent=True))
+    feed = Feed(a_rule(batch_groups=1, keep_silent=True))
     for i, verdicts in enumerate(["UU", "AA", "RU", "AW"]):
         feed.give(plain(i, verdicts))
     feed.give(plain(9, "RW"), usable=False)
@@ -122,7 +128,7 @@ def test_what_was_not_judged_is_resolved_but_never_trained() -> None:
 
 
 def test_counters_tell_plain_from_guided() -> None:
-    feed = Feed(CutRule(batch_groups=8, max_staleness=4))
+    feed = Feed(a_rule(batch_groups=8))
     feed.give(plain(0))
     feed.give(plain(1, "WW"), collapsed=True)
     feed.give(guided(1))
@@ -134,7 +140,7 @@ def test_counters_tell_plain_from_guided() -> None:
 
 
 def test_a_restored_state_goes_on_as_if_never_stopped() -> None:
-    rule = CutRule(batch_groups=3, max_staleness=4, max_guided_fraction=0.34)
+    rule = a_rule(batch_groups=3, max_guided_fraction=0.34)
     arrivals = Arrivals(rule)
     first = [guided(0), guided(1), plain(2), plain(3), plain(4)]
     for i, group in enumerate(first):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from trainer import grpo
+from trainer.config import Normalization
 
 REWARDS = st.lists(st.sampled_from([0.0, 0.25, 1.0, -1.0, 3.5]), min_size=1, max_size=8)
 
@@ -65,7 +66,7 @@ LENGTHS = st.lists(st.integers(0, 9), min_size=1, max_size=6)
 
 
 @given(LENGTHS, st.sampled_from(["token", "sequence", "constant"]))
-def test_weights_are_those_of_the_normalization(lengths: list[int], kind: grpo.Normalization) -> None:
+def test_weights_are_those_of_the_normalization(lengths: list[int], kind: Normalization) -> None:
     got = grpo.row_weights(torch.tensor(lengths), kind, constant_length=10).tolist()
     total = sum(lengths)
     for length, weight in zip(lengths, got, strict=True):

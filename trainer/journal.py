@@ -20,7 +20,7 @@ class Batch(msgspec.Struct, frozen=True):
     groups: tuple[str, ...]
 
 
-class History:
+class Journal:
     """The file of one run."""
 
     def __init__(self, path: Path) -> None:
