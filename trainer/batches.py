@@ -7,16 +7,13 @@ the order: how fast groups come, and what the trainer does meanwhile, changes no
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import NamedTuple
 
 import msgspec
 
 from mentor_stream.broker import Receipt
 from schemas import Consumed, Group, Origin
-
-REMEMBERED = 1_000_000
-"""Group ids kept to recognise a repeat: 16 bytes each, and far more than can be under way at once."""
+from trainer.seen import Seen
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,6 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     """Where the waiting groups stand, in order of arrival."""
     booked: Consumed
     surplus: int
-    batches: int
 
 
 def rewards(group: Group) -> list[float]:
@@ -79,18 +75,18 @@ class Arrivals:
 
     def __init__(self, rule: CutRule) -> None:
         self.rule = rule
+        self.booked = Consumed()
+        """The counters but `accepted`, which takes the version to know: see `consumed`."""
         self.surplus = 0
         """Guided groups let go because batches had no place for them."""
-        self._batches = 0
-        self._booked = Consumed()
-        self._seen: dict[bytes, None] = {}
+        self._seen = Seen()
         self._offsets: dict[tuple[str, int], int] = {}
         self._pending: list[Pending] = []
 
     def arrive(self, group: Group, place: Receipt, *, collapsed: bool, usable: bool = True) -> bool:
         """Book a group; False when it was booked before. A group that is not `usable` never trains."""
         self._offsets[place.topic, place.partition] = place.offset + 1
-        if not self._is_new(group.group_id):
+        if not self._seen.add(group.group_id):
             return False
         self._book(group, collapsed)
         if usable and (has_signal(group) or (self.rule.keep_silent and is_judged(group))):
@@ -110,14 +106,15 @@ class Arrivals:
         taken = set(chosen)
         batch = [self._pending[i].group for i in chosen]
         self._pending = [p for i, p in enumerate(self._pending) if i not in taken]
-        self._batches += 1
         return batch
 
-    @property
-    def consumed(self) -> Consumed:
-        """The counters. A guided group beyond its share holds no place: it must not slow the feeder."""
-        accepted = self._batches * self.rule.batch_groups + len(self._places())
-        return msgspec.structs.replace(self._booked, accepted=accepted)
+    def consumed(self, version: int) -> Consumed:
+        """All counters, at policy `version`, which took as many batches.
+
+        A guided group beyond its share holds no place: it must not slow the feeder.
+        """
+        accepted = version * self.rule.batch_groups + len(self._places())
+        return msgspec.structs.replace(self.booked, accepted=accepted)
 
     @property
     def waiting(self) -> int:
@@ -134,35 +131,25 @@ class Arrivals:
         return Ledger(
             offsets=tuple(Receipt(*key, offset) for key, offset in sorted(self._offsets.items())),
             pending=tuple(p.place for p in self._pending),
-            booked=self._booked,
+            booked=self.booked,
             surplus=self.surplus,
-            batches=self._batches,
         )
 
     def consumed_ids(self) -> bytes:
-        """Digests of the booked group ids, 16 bytes each, oldest first."""
-        return b"".join(self._seen)
+        """The booked groups, so that a repeat is known after a restart."""
+        return self._seen.dump()
 
     def restore(self, ledger: Ledger, consumed_ids: bytes, pending: Iterable[Pending]) -> None:
         """Continue from a kept state; `pending` are the ledger's waiting groups, read again."""
         self._offsets = {(r.topic, r.partition): r.offset for r in ledger.offsets}
-        self._booked, self.surplus, self._batches = ledger.booked, ledger.surplus, ledger.batches
-        self._seen = dict.fromkeys(consumed_ids[i : i + 16] for i in range(0, len(consumed_ids), 16))
+        self.booked, self.surplus = ledger.booked, ledger.surplus
+        self._seen = Seen(consumed_ids)
         self._pending = list(pending)
-
-    def _is_new(self, group_id: str) -> bool:
-        key = blake2b(group_id.encode(), digest_size=16).digest()
-        if key in self._seen:
-            return False
-        self._seen[key] = None
-        if len(self._seen) > REMEMBERED:
-            del self._seen[next(iter(self._seen))]
-        return True
 
     def _book(self, group: Group, collapsed: bool) -> None:
         guided = group.query.origin is Origin.GUIDED
-        had = self._booked
-        self._booked = msgspec.structs.replace(
+        had = self.booked
+        self.booked = msgspec.structs.replace(
             had,
             resolved=had.resolved + (not guided),
             collapsed=had.collapsed + (collapsed and not guided),
@@ -176,7 +163,7 @@ class Arrivals:
         fresh = [p for p in self._pending if p.group.oldest_version >= oldest]
         stale = len(self._pending) - len(fresh)
         if stale:
-            self._booked = msgspec.structs.replace(self._booked, stale=self._booked.stale + stale)
+            self.booked = msgspec.structs.replace(self.booked, stale=self.booked.stale + stale)
             self._pending = fresh
 
     def _places(self) -> list[int]:

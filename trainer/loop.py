@@ -107,7 +107,7 @@ class Lead:
         if self.finish.is_set() and self.idle_turns >= IDLE_TURNS:
             return True
         tokens, versions = self.config.max_tokens, self.config.max_versions
-        return (tokens is not None and self.arrivals.consumed.tokens >= tokens) or (
+        return (tokens is not None and self.arrivals.booked.tokens >= tokens) or (
             versions is not None and self.version >= versions
         )
 
@@ -123,7 +123,7 @@ class Lead:
                 self._train(batch)
             if self.is_over or self.stop.is_set():
                 return  # What was not booked is read again after a restart.
-        self.releases.refresh(self.arrivals.consumed)
+        self.releases.refresh(self.arrivals.consumed(self.version))
 
     def _arrive(self, delivery: Delivery[Group]) -> None:
         group, collapsed = delivery.record, self.stream.is_collapsed(delivery.message)
@@ -178,7 +178,8 @@ class Lead:
 
     def _release(self, *, final: bool = False) -> None:
         fill = self._export if self.version else partial(hf.copy_files, self.config.policy)
-        self.releases.publish(self.version, self.step, self.arrivals.consumed, fill, final=final)
+        consumed = self.arrivals.consumed(self.version)
+        self.releases.publish(self.version, self.step, consumed, fill, final=final)
 
     def _export(self, directory: Path) -> None:
         ranks.command(Order.EXPORT)

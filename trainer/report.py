@@ -55,7 +55,7 @@ class Report:
         if time.monotonic() - self._last_news < STARVED_SECONDS:
             return
         self._last_news = time.monotonic()
-        booked = arrivals.consumed
+        booked = arrivals.booked
         log.info(
             "no group for %.0f s: the next batch has %d of %d, %d guided ones are over their share; "
             "%d plain groups came back, %d of them collapsed, %d were guided; are rollout and mentor up?",
@@ -72,7 +72,7 @@ class Report:
         self, step: int, outcome: Step | None, ages_seen: Sequence[int], arrivals: Arrivals, version: int
     ) -> None:
         """Publish what the batch did and what arrived since the one before."""
-        booked = arrivals.consumed
+        booked = arrivals.booked
         values: dict[str, float] = {
             "step": step,
             "generated_tokens": booked.tokens,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mentor_stream.broker import Receipt
-from schemas import Group, Origin
+from schemas import Consumed, Group, Origin
 from tests.builders import a_group, a_guided_query, a_query
 from trainer.batches import Arrivals, CutRule, Pending
 
@@ -40,6 +40,10 @@ class Feed:
             self.batches.append(batch)
         return new
 
+    @property
+    def consumed(self) -> Consumed:
+        return self.arrivals.consumed(len(self.batches))
+
 
 def ids(batch: list[Group]) -> list[str]:
     return [group.group_id for group in batch]
@@ -59,7 +63,7 @@ def test_a_guided_query_published_twice_is_trained_once() -> None:
     assert feed.give(guided(1))
     assert not feed.give(guided(1))
     assert len(feed.batches) == 1
-    assert feed.arrivals.consumed.guided == 1
+    assert feed.consumed.guided == 1
 
 
 def test_a_stale_group_is_dropped_and_counted_when_the_batch_is_cut() -> None:
@@ -68,8 +72,8 @@ def test_a_stale_group_is_dropped_and_counted_when_the_batch_is_cut() -> None:
     feed.give(plain(1))
     feed.give(plain(2, version=0))
     assert [ids(b) for b in feed.batches] == [ids([plain(0)]), ids([plain(1)])]
-    assert feed.arrivals.consumed.stale == 1
-    assert feed.arrivals.consumed.accepted == 2
+    assert feed.consumed.stale == 1
+    assert feed.consumed.accepted == 2
 
 
 def test_one_old_token_makes_its_group_stale() -> None:
@@ -78,7 +82,7 @@ def test_one_old_token_makes_its_group_stale() -> None:
     arrivals = Arrivals(a_rule(batch_groups=1, max_staleness=3))
     arrivals.arrive(mixed, Receipt("t", 0, 0), collapsed=False)
     assert arrivals.cut(5) is None
-    assert arrivals.consumed.stale == 1
+    assert arrivals.booked.stale == 1
 
 
 def test_guided_groups_keep_to_their_share() -> None:
@@ -99,7 +103,7 @@ def test_guided_groups_beyond_their_share_hold_no_place_and_are_bounded() -> Non
         feed.give(guided(i))
     assert feed.arrivals.waiting == rule.guided_backlog == 4
     assert feed.arrivals.surplus == 16
-    assert feed.arrivals.consumed.accepted == 2
+    assert feed.consumed.accepted == 2
 
 
 def test_a_group_without_signal_makes_room_for_another() -> None:
@@ -107,7 +111,7 @@ def test_a_group_without_signal_makes_room_for_another() -> None:
     feed.give(plain(0, "RR"))
     feed.give(plain(1, "WW"), collapsed=True)
     assert not feed.batches
-    consumed = feed.arrivals.consumed
+    consumed = feed.consumed
     assert (consumed.resolved, consumed.collapsed, consumed.accepted) == (2, 1, 0)
 
 
@@ -124,7 +128,7 @@ def test_what_was_not_judged_is_resolved_but_never_trained() -> None:
         feed.give(plain(i, verdicts))
     feed.give(plain(9, "RW"), usable=False)
     assert not feed.batches
-    assert feed.arrivals.consumed.resolved == 5
+    assert feed.consumed.resolved == 5
 
 
 def test_counters_tell_plain_from_guided() -> None:
@@ -133,7 +137,7 @@ def test_counters_tell_plain_from_guided() -> None:
     feed.give(plain(1, "WW"), collapsed=True)
     feed.give(guided(1))
     feed.give(guided(2, "WW"), collapsed=True)
-    consumed = feed.arrivals.consumed
+    consumed = feed.consumed
     assert (consumed.resolved, consumed.collapsed) == (2, 1)
     assert (consumed.guided, consumed.rescued) == (2, 1)
     assert consumed.tokens == 4 * 2 * 3
@@ -152,7 +156,7 @@ def test_a_restored_state_goes_on_as_if_never_stopped() -> None:
     restored = Arrivals(rule)
     restored.restore(ledger, arrivals.consumed_ids(), waiting)
 
-    assert restored.consumed == arrivals.consumed
+    assert restored.consumed(1) == arrivals.consumed(1)
     assert restored.ledger() == ledger
     for state in (arrivals, restored):
         assert not state.arrive(plain(2), Receipt("t", 0, 50), collapsed=False)
@@ -209,7 +213,7 @@ def test_no_batch_is_stale_too_guided_or_of_another_size(rule: CutRule, arrivals
 @given(RULES, ARRIVALS)
 def test_what_waits_is_bounded_and_the_counters_add_up(rule: CutRule, arrivals: list) -> None:
     feed = a_course(rule, arrivals)
-    consumed = feed.arrivals.consumed
+    consumed = feed.consumed
     assert feed.arrivals.waiting <= rule.guided_backlog + rule.batch_groups
     assert rule.batch_groups * len(feed.batches) <= consumed.accepted
     assert consumed.accepted < rule.batch_groups * (len(feed.batches) + 1)
@@ -235,4 +239,4 @@ def test_a_stop_anywhere_changes_no_batch(rule: CutRule, arrivals: list, data: s
         stream[Receipt("t.collapsed" if collapsed else "t.groups", 0, feed.offset)] = group
         feed.give(group, collapsed=collapsed)
     assert [ids(b) for b in feed.batches] == [ids(b) for b in whole.batches]
-    assert feed.arrivals.consumed == whole.arrivals.consumed
+    assert feed.consumed == whole.consumed

@@ -5,13 +5,15 @@ from pathlib import Path
 import pytest
 import torch
 
+from mentor_stream import snapshots
+from mentor_stream.broker import Receipt
 from schemas import Consumed
 from tests.trainer.policies import sampled_groups
 from trainer import checkpoint, shards
 from trainer.batches import Ledger
 from trainer.checkpoint import State
 
-LEDGER = Ledger(offsets=(), pending=(), booked=Consumed(tokens=7), surplus=0, batches=2)
+LEDGER = Ledger(offsets=(), pending=(), booked=Consumed(tokens=7), surplus=0)
 
 
 def a_checkpoint(directory: Path, version: int, keep: int = 5) -> Path:
@@ -28,6 +30,42 @@ def test_the_newest_checkpoint_comes_back_as_written(tmp_path: Path) -> None:
     assert found.state == State(version=10, step=10, policy="p", ledger=LEDGER)
     assert found.consumed_ids == b"i" * 32
     assert (found.shards / "shard").read_text() == "w"
+
+
+WRITTEN_BEFORE = b"""{
+ "version": 6,
+ "step": 5,
+ "policy": "p",
+ "ledger": {
+  "offsets": [["t.groups", 0, 30]],
+  "pending": [["t.groups", 0, 20], ["t.collapsed", 1, 3]],
+  "booked": {
+   "resolved": 12, "accepted": 0, "collapsed": 1, "guided": 18, "rescued": 17, "stale": 2, "tokens": 480
+  },
+  "surplus": 3,
+  "batches": 6
+ }
+}"""
+"""A state.json of the time when the ledger counted batches, too."""
+
+
+def test_a_checkpoint_written_before_still_loads(tmp_path: Path) -> None:
+    def fill(draft: Path) -> None:
+        (draft / "model").mkdir()
+        (draft / "state.json").write_bytes(WRITTEN_BEFORE)
+        (draft / "consumed_ids.bin").write_bytes(b"i" * 32)
+
+    snapshots.write(tmp_path, 6, fill)
+    found = checkpoint.newest(tmp_path)
+    assert found
+    assert (found.state.version, found.state.step, found.state.policy) == (6, 5, "p")
+    assert found.state.ledger == Ledger(
+        offsets=(Receipt("t.groups", 0, 30),),
+        pending=(Receipt("t.groups", 0, 20), Receipt("t.collapsed", 1, 3)),
+        booked=Consumed(resolved=12, collapsed=1, guided=18, rescued=17, stale=2, tokens=480),
+        surplus=3,
+    )
+    assert found.consumed_ids == b"i" * 32
 
 
 def test_old_checkpoints_are_removed(tmp_path: Path) -> None:
