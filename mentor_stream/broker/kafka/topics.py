@@ -1,9 +1,9 @@
 """Topics: how they are made, changed and found. For the admin client's thread; admin.py asks."""
 
 import math
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from kafka import errors
 from kafka.admin import ConfigResource, ConfigResourceType
@@ -158,8 +158,7 @@ def _not_created(answer: Mapping[str, Any], replication: int) -> str:
 
 
 def _error(answer: Mapping[str, Any]) -> type[errors.KafkaError]:
-    by_code: Callable[[int], type[errors.KafkaError]] = errors.for_code  # pyright: ignore
-    return by_code(answer["error_code"])
+    return cast("type[errors.KafkaError]", errors.for_code(answer["error_code"]))  # pyright: ignore
 
 
 @contextmanager
