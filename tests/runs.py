@@ -1,7 +1,8 @@
-"""A run's config file, and the command line on it, in this process."""
+"""A run's config file, and the command line on it."""
 
 import io
 import json
+import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -20,7 +21,7 @@ class Done(NamedTuple):
 
 
 def mentor_stream(*arguments: str) -> Done:
-    """Run the command to its end. Not under an event loop: commands start their own."""
+    """Run the command to its end in this process. Not under an event loop: commands start their own."""
     with (
         redirect_stdout(io.StringIO()) as out,
         redirect_stderr(io.StringIO()) as err,
@@ -33,6 +34,12 @@ def mentor_stream(*arguments: str) -> Done:
             code = ending.code or 0
     assert isinstance(code, int)
     return Done(code, out.getvalue(), err.getvalue())
+
+
+def as_process(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end in a process of its own."""
+    command = [sys.executable, "-m", "mentor_stream.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=cwd)
 
 
 def as_json(*arguments: str, code: int = 0) -> Any:

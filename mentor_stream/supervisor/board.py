@@ -10,12 +10,12 @@ import anyio
 
 from mentor_stream import topics
 from mentor_stream.broker.base import BrokerError, TopicPartition
+from mentor_stream.causes import causes
 from mentor_stream.config import Config
 from mentor_stream.stream import Stream, opened
 from mentor_stream.supervisor.child import Child
 from mentor_stream.supervisor.dashboard import Dashboard, begin, observe
 from mentor_stream.supervisor.drain import Queues, read_queues
-from mentor_stream.supervisor.failures import causes
 
 QUEUE_SECONDS = 1.0
 RECONNECT_SECONDS = 2.0

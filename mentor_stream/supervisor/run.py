@@ -10,6 +10,7 @@ import anyio
 
 import schemas
 from mentor_stream import releases
+from mentor_stream.causes import causes
 from mentor_stream.config import Config
 from mentor_stream.process import PARENT_PIPE
 from mentor_stream.stream import opened
@@ -17,7 +18,6 @@ from mentor_stream.supervisor.board import Board
 from mentor_stream.supervisor.child import Child, GaveUp, State
 from mentor_stream.supervisor.config import SupervisorConfig
 from mentor_stream.supervisor.drain import drained
-from mentor_stream.supervisor.failures import causes
 from mentor_stream.supervisor.threads import thread_settings
 
 FINISH = signal.SIGUSR1

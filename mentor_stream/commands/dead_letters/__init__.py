@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mentor_stream.commands import AsJson, ConfigFile, load, on_broker, print_json
+from mentor_stream.commands.arguments import AsJson, ConfigFile
+from mentor_stream.commands.output import print_json
+from mentor_stream.commands.run import load, on_broker
 
 if TYPE_CHECKING:
     from mentor_stream.broker import Broker
     from mentor_stream.commands.dead_letters.letters import Letter
     from mentor_stream.commands.dead_letters.requeue import Outcome
 
-app = typer.Typer(help="Look at records that nobody could read, and put them back.", no_args_is_help=True)
+app = typer.Typer(
+    name="dead-letters",
+    help="Look at records that nobody could read, and put them back.",
+    no_args_is_help=True,
+)
 
 Topic = Annotated[str | None, typer.Option(help="Only those of this topic, such as queries.")]
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}

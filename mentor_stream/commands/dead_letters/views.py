@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from mentor_stream.commands import tables
+from mentor_stream.commands import output
 from mentor_stream.commands.dead_letters import legible
 from mentor_stream.commands.dead_letters.letters import Letter, spelled
 from mentor_stream.commands.dead_letters.requeue import Outcome, unreadable
@@ -25,7 +25,7 @@ def show_letters(found: Sequence[Letter]) -> None:
         (f"{one.place}", _local(one.time), _origin(one), _source(one), _size(one), _state(one), _reason(one))
         for one in found
     ]
-    tables.table([">place", "when", "where", "refused by", ">size", "state", "why"], rows)
+    output.table([">place", "when", "where", "refused by", ">size", "state", "why"], rows)
 
 
 def print_lines(found: Iterable[Letter]) -> None:
@@ -43,7 +43,7 @@ def show_letter(letter: Letter) -> None:
         facts += [("key", legible.line(held.key.decode(errors="backslashreplace")))]
         reason = unreadable(held)
         facts += [("readable now", f"no: {reason}" if reason else "yes")]
-    tables.table(["", ""], [(name, legible.line(value)) for name, value in facts])
+    output.table(["", ""], [(name, legible.line(value)) for name, value in facts])
     typer.echo(legible.view(letter.raw if held is None else held.value))
 
 

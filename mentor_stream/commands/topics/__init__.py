@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mentor_stream.commands import AsJson, ConfigFile, load, on_broker, print_json
+from mentor_stream.commands.arguments import AsJson, ConfigFile
+from mentor_stream.commands.output import print_json
+from mentor_stream.commands.run import load, on_broker
 
 if TYPE_CHECKING:
     from mentor_stream.broker import Broker
@@ -14,7 +16,9 @@ if TYPE_CHECKING:
     from mentor_stream.commands.topics.plan import Change
     from mentor_stream.config import Config
 
-app = typer.Typer(help="Create the topics of a run, change them, look at them.", no_args_is_help=True)
+app = typer.Typer(
+    name="topics", help="Create the topics of a run, change them, look at them.", no_args_is_help=True
+)
 
 
 @app.command(epilog="Example: mentor-stream topics create examples/chain/demo.toml --apply")

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from mentor_stream.commands import tables
+from mentor_stream.commands import output
 from mentor_stream.commands.topics import plan
 from mentor_stream.commands.topics.inventory import Holding
 from mentor_stream.commands.topics.plan import Change, Difference
@@ -28,7 +28,7 @@ def show_changes(changes: Sequence[Change], *, applied: bool, refused: bool) -> 
         (c.name, outcome(c, applied=applied, refused=refused), _differences(c, applied=applied))
         for c in changes
     ]
-    tables.table(["topic", "outcome", "what differs"], rows)
+    output.table(["topic", "outcome", "what differs"], rows)
     for warning in dict.fromkeys(warning for change in changes for warning in change.warnings):
         about = ", ".join(change.name for change in changes if warning in change.warnings)
         typer.echo(f"{about}: {warning}.")
@@ -66,7 +66,7 @@ def show_holdings(holdings: Sequence[Holding]) -> None:
             for holding in holdings
             if holding.run == run
         ]
-        tables.table(["topic", ">partitions", ">records", ">on disk", "kept"], rows, title=f"run {run}")
+        output.table(["topic", ">partitions", ">records", ">on disk", "kept"], rows, title=f"run {run}")
 
 
 def show_holding(holding: Holding, change: Change) -> None:
@@ -80,12 +80,12 @@ def show_holding(holding: Holding, change: Change) -> None:
         *((f"lag of {group}", f"{count:,} records") for group, count in holding.lag.items()),
         ("config", _differences(change, applied=False) or "no difference"),
     ]
-    tables.table(["", ""], facts, title=holding.name)
+    output.table(["", ""], facts, title=holding.name)
     rows = [
         (f"{number}", f"{b.first:,}", f"{b.next:,}", f"{b.next - b.first:,}")
         for number, b in sorted(holding.bounds.items())
     ]
-    tables.table([">partition", ">first", ">next", ">records"], rows)
+    output.table([">partition", ">first", ">next", ">records"], rows)
     typer.echo()
 
 

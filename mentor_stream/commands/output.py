@@ -1,18 +1,31 @@
-"""What commands print for people: as wide as the terminal, or whole plain lines into a pipe."""
+"""What commands print: tables for people, JSON for programs."""
 
+import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 ENDLESS = 10_000
 
 
+def print_json(document: dict[str, Any]) -> None:
+    """Print one document."""
+    typer.echo(json.dumps(document, indent=2, allow_nan=False))
+
+
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
-    """Print rows under headers; one that starts with > is of numbers, aligned to the right."""
+    """Print rows under headers; one that starts with > is of numbers, aligned to the right.
+
+    As wide as the terminal, or whole plain lines into a pipe.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
     made = Table(
         title=title or None,
         title_justify="left",
@@ -34,7 +47,9 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], title: str = ""
     _print(made, sys.stdout)
 
 
-def _print(made: Table, out: IO[str]) -> None:
+def _print(made: "Table", out: IO[str]) -> None:
+    from rich.console import Console
+
     if out.isatty():
         Console(file=out).print(made)
         return

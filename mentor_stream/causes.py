@@ -1,4 +1,4 @@
-"""Exception groups, as they come out of nested task groups."""
+"""Why a task group failed: the exceptions that came out of it, however deep they lie."""
 
 from typing import TypeVar
 

@@ -1,0 +1,36 @@
+"""The run that a command is about: its config, and its broker."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from mentor_stream.broker import Broker
+    from mentor_stream.config import Config
+
+T = TypeVar("T")
+
+
+def load(path: Path) -> "Config":
+    """The config, its [run] checked: these commands need no component. Raises ConfigError."""
+    from mentor_stream.component import check, load_config
+
+    config = load_config(path)
+    check(config, which=())
+    return config
+
+
+def on_broker(config: "Config", work: "Callable[[Broker], Awaitable[T]]", *, create: bool = False) -> T:
+    """What `work` returns of the run's broker. No topic is created or waited for. Raises BrokerError.
+
+    Without `create` a broker that is a file must exist already.
+    """
+    import anyio
+
+    from mentor_stream import broker
+
+    async def main() -> T:
+        async with broker.connect(config.run.broker, create=create) as connected:
+            return await work(connected)
+
+    return anyio.run(main, backend="trio")
