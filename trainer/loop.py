@@ -13,16 +13,18 @@ import msgspec
 from mentor_stream.config import Config, ConfigError
 from mentor_stream.stream import Delivery
 from schemas import Group, RecordError, decode, encode
-from trainer import architecture, checkpoint, hf, intake, ranks, shards, stopping
+from trainer import architecture, checkpoint, hf, ranks, shards, stopping
+from trainer import stream as streams
 from trainer.batches import Arrivals, CutRule, Pending
 from trainer.checkpoint import State
 from trainer.config import TrainerConfig
-from trainer.intake import Intake, place_of
 from trainer.journal import Journal
 from trainer.learner import Learner, Step
+from trainer.places import place_of
 from trainer.ranks import Order
 from trainer.release import Releases
 from trainer.report import Report, ages
+from trainer.stream import TrainerStream
 from trainer.validation import validate
 
 log = logging.getLogger(__name__)
@@ -41,7 +43,7 @@ def run(config: Config) -> None:
     ranks.start(tensor_parallel=settings.tensor_parallel, seed=config.run.seed)
     learner = Learner(settings, config.run.policy, architecture.read(config.run.policy))
     if ranks.is_lead():
-        with intake.connect(config) as stream:
+        with streams.connect(config) as stream:
             Lead(config, learner, stream).run()
         ranks.command(Order.LEAVE)
     else:
@@ -76,7 +78,7 @@ class TrainingFailed(Exception):
 class Lead:
     """Rank 0: the only one that talks to the stream."""
 
-    def __init__(self, config: Config, learner: Learner, stream: Intake) -> None:
+    def __init__(self, config: Config, learner: Learner, stream: TrainerStream) -> None:
         self.config, self.settings = config.run, config.of(TrainerConfig)
         self.learner, self.stream = learner, stream
         self.releases = Releases(self.config.directory / "snapshots", stream, self.settings.keep_snapshots)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mentor_stream import snapshots, topics
 from schemas import Consumed, PolicyRelease
-from trainer.intake import Intake
+from trainer.stream import TrainerStream
 
 REFRESH_SECONDS = 0.5
 """Shortest time between two words on the same version."""
@@ -18,8 +18,8 @@ REFRESH_SECONDS = 0.5
 class Releases:
     """Writes snapshots and announces them; announces the newest one again when only the counters moved."""
 
-    def __init__(self, directory: Path, intake: Intake, keep: int) -> None:
-        self.directory, self.intake, self.keep = directory, intake, keep
+    def __init__(self, directory: Path, stream: TrainerStream, keep: int) -> None:
+        self.directory, self.stream, self.keep = directory, stream, keep
         self._last: PolicyRelease | None = None
 
     def publish(
@@ -58,7 +58,7 @@ class Releases:
             self._announce(replace(last, consumed=consumed, published_at=time.time()))
 
     def _announce(self, release: PolicyRelease) -> None:
-        self.intake.publish(topics.POLICIES, release)
+        self.stream.publish(topics.POLICIES, release)
         self._last = release
 
     def _remove_newer(self, version: int) -> None:

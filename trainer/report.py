@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from schemas import Group
 from trainer.batches import Arrivals
-from trainer.intake import Intake
 from trainer.learner import Step
+from trainer.stream import TrainerStream
 from trainer.tally import Tally
 
 log = logging.getLogger(__name__)
@@ -25,8 +25,8 @@ def ages(batch: Sequence[Group], version: int) -> list[int]:
 class Report:
     """Collects what happens between two steps and publishes it."""
 
-    def __init__(self, intake: Intake) -> None:
-        self._intake = intake
+    def __init__(self, stream: TrainerStream) -> None:
+        self._stream = stream
         self._tally = Tally()
         self._waited = self._stepped = 0.0
         self._last_news = time.monotonic()
@@ -85,7 +85,7 @@ class Report:
             **_outcome_values(outcome),
             **_age_values(ages_seen),
         }
-        self._intake.report(values, version)
+        self._stream.report(values, version)
         log.info("version %d: %s", version, " ".join(f"{name} {value:.4g}" for name, value in values.items()))
         self._tally, self._waited = Tally(), 0.0
 

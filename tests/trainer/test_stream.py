@@ -1,4 +1,4 @@
-"""The trainer's side of the stream when retention was faster than it."""
+"""The stream as the trainer sees it when retention was faster, or when it is another one."""
 
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,9 @@ from schemas import Group
 from tests.builders import a_group, a_query
 from tests.runs import url, write_config
 from tests.streams import everything
-from trainer import intake
+from trainer import stream as trainer_stream
+from trainer.places import place_of
+from trainer.stream import TrainerStream
 
 FIRST, SECOND, LAST = (Receipt("run.groups", 0, offset) for offset in range(3))
 
@@ -53,7 +55,7 @@ def metrics(directory: Path) -> list[dict[str, float]]:
 
 def test_waiting_groups_that_are_gone_stop_the_trainer_and_say_the_way_out(directory: Path) -> None:
     config = load_config(Path(write_config(directory)))
-    with intake.connect(config) as groups, pytest.raises(OffsetGap) as gap:
+    with trainer_stream.connect(config) as groups, pytest.raises(OffsetGap) as gap:
         groups.reread([FIRST, SECOND, LAST])
     for words in ("2 groups", "run.groups, partition 0, offset 0", "topics.groups.retention_hours", "on_gap"):
         assert words in str(gap.value)
@@ -61,7 +63,7 @@ def test_waiting_groups_that_are_gone_stop_the_trainer_and_say_the_way_out(direc
 
 def test_waiting_groups_that_are_gone_are_counted_when_so_configured(directory: Path) -> None:
     config = load_config(Path(write_config(directory, topics='on_gap = "earliest"')))
-    with intake.connect(config) as groups:
+    with trainer_stream.connect(config) as groups:
         (found,) = groups.reread([FIRST, SECOND, LAST])
         groups.report({"step": 1.0}, 1)
     assert found.record.query == a_query(position=2)
@@ -70,7 +72,7 @@ def test_waiting_groups_that_are_gone_are_counted_when_so_configured(directory: 
 
 def test_waiting_groups_that_are_kept_are_no_gap(directory: Path) -> None:
     config = load_config(Path(write_config(directory)))
-    with intake.connect(config) as groups:
+    with trainer_stream.connect(config) as groups:
         (found,) = groups.reread([LAST])
     assert found.record.query == a_query(position=2)
 
@@ -78,7 +80,7 @@ def test_waiting_groups_that_are_kept_are_no_gap(directory: Path) -> None:
 @pytest.mark.parametrize("on_gap", ["fail", "earliest"])
 def test_a_position_beyond_the_end_is_another_stream_and_never_a_gap(directory: Path, on_gap: str) -> None:
     config = load_config(Path(write_config(directory, topics=f'on_gap = "{on_gap}"')))
-    with intake.connect(config) as groups:
+    with trainer_stream.connect(config) as groups:
         groups.check([Receipt("run.groups", 0, 3)])
         with pytest.raises(ConfigError, match="this is not the stream"):
             groups.check([Receipt("run.groups", 0, 4)])
@@ -90,7 +92,7 @@ def gap_in(error: BaseException) -> OffsetGap:
     return cause if isinstance(cause, OffsetGap) else gap_in(cause)
 
 
-def taken(groups: intake.Intake) -> Delivery[Group]:
+def taken(groups: TrainerStream) -> Delivery[Group]:
     """The next group, however long that takes."""
     while not (found := groups.take(1.0)):
         pass
@@ -99,7 +101,7 @@ def taken(groups: intake.Intake) -> Delivery[Group]:
 
 def test_groups_that_were_gone_before_they_were_read_stop_the_trainer(directory: Path) -> None:
     config = load_config(Path(write_config(directory)))
-    with intake.connect(config) as groups:
+    with trainer_stream.connect(config) as groups:
         groups.start([FIRST])
         with pytest.raises((OffsetGap, BaseExceptionGroup)) as caught:
             taken(groups)
@@ -109,8 +111,8 @@ def test_groups_that_were_gone_before_they_were_read_stop_the_trainer(directory:
 
 def test_groups_that_were_gone_before_they_were_read_are_counted_when_so_configured(directory: Path) -> None:
     config = load_config(Path(write_config(directory, topics='on_gap = "earliest"')))
-    with intake.connect(config) as groups:
+    with trainer_stream.connect(config) as groups:
         groups.start([FIRST])
-        assert intake.place_of(taken(groups).message) == LAST
+        assert place_of(taken(groups).message) == LAST
         groups.report({}, 1)
     assert metrics(directory) == [{"records_skipped": 2}]
