@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mentor_stream import broker
 from mentor_stream.config import Config, ConfigError, RunConfig, Section, load
-from mentor_stream.supervisor import SupervisorConfig
+from mentor_stream.supervisor.config import SupervisorConfig
 from mentor_stream.topics import TopicsConfig
 
 

@@ -1,15 +1,12 @@
 """`mentor-stream up`: every component of a run on this machine, watched over and shown.
 
-Start with watch.py (one call of it), then run.py (the order of things) and child.py (one process kept
+Start with supervise.py (one call of it), then run.py (the order of things) and child.py (one process kept
 alive). Decisions stand alone: restarts.py, drain.py, threads.py. What is seen on the way is board.py,
 dashboard.py (its state, reduced from metrics), picture.py (its looks) and view.py; what is left at the
 end is history.py, results.py and curves.py.
 """
 
 from mentor_stream.config import Config
-from mentor_stream.supervisor.config import SupervisorConfig
-
-__all__ = ["SupervisorConfig", "up"]
 
 
 def up(config: Config) -> int:
@@ -19,6 +16,6 @@ def up(config: Config) -> int:
     holds the run. 128 + signal: stopped on request; the same command goes on.
     Raises BrokerUnavailable when there is no broker to start with.
     """
-    from mentor_stream.supervisor.watch import supervise
+    from mentor_stream.supervisor.supervise import supervise
 
     return supervise(config)

@@ -2,7 +2,6 @@
 
 import time
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,7 +12,6 @@ from mentor_stream.broker.base import BrokerError, TopicPartition
 from mentor_stream.causes import causes
 from mentor_stream.config import Config
 from mentor_stream.stream import Stream, opened
-from mentor_stream.supervisor.child import Child
 from mentor_stream.supervisor.dashboard import Dashboard, begin, observe
 from mentor_stream.supervisor.drain import Queues, read_queues
 
@@ -35,7 +33,6 @@ class Board:
 
     dashboard: Dashboard
     started: float = field(default_factory=time.time)
-    children: Sequence[Child] = ()
     queues: Queues | None = None
     notes: deque[Note] = field(default_factory=lambda: deque(maxlen=200))
     noted: int = 0

@@ -1,4 +1,4 @@
-"""Settings of `mentor-stream up`."""
+"""Section [supervisor], which every command reads: importing this loads no supervisor."""
 
 from typing import ClassVar, Literal
 
@@ -26,7 +26,8 @@ class SupervisorConfig(Section):
     backoff_max_seconds: float = Field(30.0, ge=0)
     """Longest pause before a restart."""
     grace_seconds: float = Field(60.0, gt=0)
-    """A component asked to stop has this long before it is killed. The trainer writes a checkpoint in it."""
+    """A component asked to stop has this long before it is killed. The trainer writes a checkpoint in it. As
+    long does a new `up` wait for components that an earlier one left behind."""
     settle_seconds: float = Field(3.0, gt=0)
     """Once all questions are fed, the stream must rest this long before the trainer is told to finish."""
     final_evaluation_seconds: float = Field(900.0, ge=0)

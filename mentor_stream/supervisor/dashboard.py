@@ -1,4 +1,4 @@
-"""What a run looks like at one moment, reduced from its metrics. Rendering is view.py's."""
+"""What a run looks like at one moment, reduced from its metrics. Its looks are picture.py's."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

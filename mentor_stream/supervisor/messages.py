@@ -5,6 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mentor_stream.config import Config
+from mentor_stream.supervisor import results
 from mentor_stream.supervisor.results import Summary
 
 
@@ -13,10 +14,10 @@ def finished(summary: Summary, config: Config) -> RenderableType:
     directory = config.run.directory
     files = Table.grid(padding=(0, 2))
     for name, what in (
-        ("model", "the trained model, for transformers"),
-        ("curves.png", "the curves"),
-        ("metrics.jsonl", "every metric"),
-        ("summary.json", "these numbers"),
+        (results.MODEL, "the trained model, for transformers"),
+        (results.CURVES, "the curves"),
+        (results.METRICS, "every metric"),
+        (results.SUMMARY, "these numbers"),
     ):
         files.add_row(Text(f"{directory / name}", style="cyan"), Text(what, style="dim"))
     return Group(Text(), _before_and_after(summary), Text(), files)

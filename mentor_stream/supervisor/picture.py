@@ -1,4 +1,4 @@
-"""What the board looks like: a picture for terminals and a line for logs."""
+"""What board and components look like: a picture for terminals and a line for logs."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ def line(state: Dashboard, queues: Queues | None, now: float) -> Text:
     return Text(f"{_clock(now)} " + "  ".join(known))
 
 
-def picture(board: Board, now: float, width: int) -> RenderableType:
+def picture(board: Board, children: Sequence[Child], now: float, width: int) -> RenderableType:
     """The whole dashboard: 24 rows on a terminal at least `WIDE` columns wide, more on a narrow one."""
     state = board.dashboard
     parts: list[RenderableType] = [
@@ -57,7 +57,7 @@ def picture(board: Board, now: float, width: int) -> RenderableType:
         Text(),
         _table("learning", _outcome_rows(state)),
         Text(),
-        _details(board, now, width),
+        _details(board, children, now, width),
     ]
     if board.notes:
         parts += [Text(), *map(note_line, list(board.notes)[-SHOWN_NOTES:])]
@@ -73,9 +73,9 @@ def picture(board: Board, now: float, width: int) -> RenderableType:
     )
 
 
-def _details(board: Board, now: float, width: int) -> RenderableType:
+def _details(board: Board, children: Sequence[Child], now: float, width: int) -> RenderableType:
     training = _table("training", _training_rows(board.dashboard))
-    stream, components = _table("stream", _stream_rows(board, now)), _components(board.children)
+    stream, components = _table("stream", _stream_rows(board, now)), _components(children)
     grid = Table.grid(padding=(0, 4))
     if width >= WIDE:
         grid.add_row(training, stream, components)

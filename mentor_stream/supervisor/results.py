@@ -15,6 +15,9 @@ from mentor_stream.stream import Stream
 from mentor_stream.supervisor import curves, history
 from mentor_stream.supervisor.history import History
 
+MODEL = "model"
+METRICS = "metrics.jsonl"
+CURVES = "curves.png"
 SUMMARY = "summary.json"
 
 
@@ -58,10 +61,10 @@ async def write(stream: Stream, config: Config, release: schemas.PolicyRelease) 
     directory = config.run.directory
     past = await history.read(stream)
     summary = summarise(config.run.name, release, past)
-    await history.write_jsonl(stream, past, directory / "metrics.jsonl")
-    await anyio.to_thread.run_sync(partial(curves.draw, past, config.run.name, directory / "curves.png"))
+    await history.write_jsonl(stream, past, directory / METRICS)
+    await anyio.to_thread.run_sync(partial(curves.draw, past, config.run.name, directory / CURVES))
     place = releases.place(release)
-    await anyio.to_thread.run_sync(copy_model, place, release.digest, directory / "model")
+    await anyio.to_thread.run_sync(copy_model, place, release.digest, directory / MODEL)
     # Last: a summary says that all the rest is there.
     (directory / SUMMARY).write_text(json.dumps(asdict(summary), indent=2) + "\n")
     return summary

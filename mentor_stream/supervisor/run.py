@@ -144,7 +144,7 @@ def new_run(config: Config, board: Board, command_line: CommandLine, held: int) 
             essential=essential,
         )
 
-    run = Run(
+    return Run(
         config=config,
         board=board,
         feeder=child("feeder", "feed"),
@@ -156,8 +156,6 @@ def new_run(config: Config, board: Board, command_line: CommandLine, held: int) 
         ],
         trainer=child("trainer", "train"),
     )
-    board.children = run.children
-    return run
 
 
 def _names(component: str, count: int) -> list[str]:

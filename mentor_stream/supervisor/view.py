@@ -3,7 +3,7 @@
 import sys
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import anyio
@@ -11,31 +11,32 @@ from rich.console import Console
 from rich.live import Live
 
 from mentor_stream.supervisor.board import Board
+from mentor_stream.supervisor.child import Child
 from mentor_stream.supervisor.config import SupervisorConfig
 from mentor_stream.supervisor.picture import line, note_line, picture
 
 REFRESH_SECONDS = 0.5
 
 
-async def show(board: Board, config: SupervisorConfig, console: Console) -> None:
-    """Show the board as configured until cancelled, and its last state then."""
+async def show(board: Board, children: Sequence[Child], config: SupervisorConfig, console: Console) -> None:
+    """Show board and components as configured until cancelled, and their last state then."""
     mode = config.view
     if mode == "auto":
         mode = "live" if console.is_terminal else "plain"
     if mode == "live":
-        await _show_live(board, console)
+        await _show_live(board, children, console)
     elif mode == "plain":
         await _show_plain(board, config.view_seconds, console)
 
 
-async def _show_live(board: Board, console: Console) -> None:
+async def _show_live(board: Board, children: Sequence[Child], console: Console) -> None:
     with _no_echo_of_control_keys(), Live(console=console, auto_refresh=False) as live:
         try:
             while True:
-                live.update(picture(board, time.time(), console.width), refresh=True)
+                live.update(picture(board, children, time.time(), console.width), refresh=True)
                 await anyio.sleep(REFRESH_SECONDS)
         finally:
-            live.update(picture(board, time.time(), console.width), refresh=True)
+            live.update(picture(board, children, time.time(), console.width), refresh=True)
 
 
 @contextmanager

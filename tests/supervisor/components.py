@@ -18,7 +18,7 @@ from mentor_stream import snapshots, topics
 from mentor_stream.config import Config, load
 from mentor_stream.process import serve
 from mentor_stream.stream import connect
-from mentor_stream.supervisor import SupervisorConfig
+from mentor_stream.supervisor.config import SupervisorConfig
 from mentor_stream.telemetry import report
 from mentor_stream.topics import TopicsConfig
 from tests.builders import a_group, a_guided_query, a_query

@@ -37,7 +37,7 @@ def a_board() -> Board:
 
 def drawn(board: Board, width: int) -> str:
     console = Console(file=io.StringIO(), width=width)
-    console.print(picture(board, 100, width))
+    console.print(picture(board, (), 100, width))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

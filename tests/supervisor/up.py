@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mentor_stream.config import Config
-from mentor_stream.supervisor.watch import supervise
+from mentor_stream.supervisor.supervise import supervise
 from tests.supervisor.components import read_config
 
 

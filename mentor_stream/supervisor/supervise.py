@@ -71,7 +71,7 @@ async def _shown(run: Run, console: Console) -> int | None:
     """Run to the end under the view; the signal that stopped it, if one did."""
     stopped_by = None
     async with anyio.create_task_group() as around:
-        around.start_soon(view.show, run.board, run.config.of(SupervisorConfig), console)
+        around.start_soon(view.show, run.board, run.children, run.config.of(SupervisorConfig), console)
         around.start_soon(boards.follow, run.config, run.board)
         stopped_by = await _until_stopped(run, run.to_the_end)
         around.cancel_scope.cancel()
