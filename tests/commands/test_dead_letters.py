@@ -104,6 +104,7 @@ def test_a_filter_that_means_nothing_is_named(tmp_path: Path, filters: list[str]
 
 
 def test_a_run_without_topics_has_no_letters_to_list(tmp_path: Path) -> None:
+    anyio.run(_make_stream, url(tmp_path), backend="trio")
     done = mentor_stream("dead-letters", "list", write_config(tmp_path))
     assert done.returncode == 2
     assert "run.dead-letters" in done.stderr
@@ -235,6 +236,11 @@ async def test_reading_letters_adds_none_even_when_one_is_poison_itself(run: Str
     assert (await letters.get(run.broker, "run", 0)).raw == b"poison"
     (outcome,) = await requeue(run.broker, "run", [letter], force=True)
     assert "it cannot be read itself" in outcome.refusal
+
+
+async def _make_stream(url: str) -> None:
+    async with brokers.connect(url):
+        pass
 
 
 @pytest.mark.anyio
