@@ -26,7 +26,7 @@ POLL_SECONDS = 0.2
 CLOSE_SECONDS = 5.0
 """Bound of each step of closing a client whose broker may be gone."""
 
-RETRIABLE = cast("type[errors.KafkaError]", errors.RetriableError)  # pyright: ignore
+RETRIABLE = cast("type[errors.KafkaError]", errors.RetriableError)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 """Errors that may pass. (The type stubs in circulation are of kafka-python 2.)"""
 _UNKNOWN_TOPIC = (errors.UnknownTopicOrPartitionError, errors.InvalidTopicError)
 _OUT_OF_STEP = (

@@ -35,8 +35,10 @@ class Parcel:
 
 
 class Courier:
-    """What kafka-python said of a parcel goes to `ended`, on the loop: its metadata, its error, or None when
-    it did not find the topic."""
+    """What kafka-python said of a parcel goes to `ended`, on the loop.
+
+    That is its metadata, its error, or None when it did not find the topic.
+    """
 
     def __init__(self, ended: Handover[tuple[Parcel, Any]]) -> None:
         self._ended = ended

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 QUESTION_SECONDS = 2.0
 RETRY_SECONDS = 0.1
 _said = Sparingly()
-_Truncated: Any = errors.LogTruncationError  # pyright: ignore
+_Truncated: Any = errors.LogTruncationError  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 
 
 class Polled(NamedTuple):

@@ -28,7 +28,7 @@ def partitions(raw: RawConsumer, topic: str) -> set[int]:
 
 
 def identity(raw: RawConsumer, topic: str) -> UUID | None:
-    """What tells the topic from others of its name; None when it is not there. (Kafka 2.8 or newer.)"""
+    """What tells the topic from others of its name; None when it is not there (or before Kafka 2.8)."""
     found = _cluster(raw).topic_id(topic)
     return found if found and found.int else None
 

@@ -37,6 +37,7 @@ class Network:
         self._given_up = False
 
     def __call__(self, **configuration: Any) -> KafkaNetClient:
+        """What kafka-python calls for its connections."""
         net = NetworkSelector(**configuration)
         self._manager = Manager(net, self._security, **configuration)
         self._client = KafkaNetClient(net, self._manager, **configuration)
@@ -122,9 +123,9 @@ class Manager(KafkaConnectionManager):
             return
         self._refusals[node.node_id] = (found, error)
         if len(self._refusals) == len(self._bootstrap_nodes()):
-            for found, error in self._refusals.values():
-                if not found.passing:
-                    self._end_bootstrap(error)
+            for refusal, reason in self._refusals.values():
+                if not refusal.passing:
+                    self._end_bootstrap(reason)
 
     def maybe_raise_auth_failure(self, node_id: Any) -> None:
         """kafka-python asks before each try what makes it useless, and raises that."""

@@ -56,8 +56,10 @@ def _note_refusals(sender: Any, refusals: MutableMapping[str, str]) -> None:
 
 
 def _wait_for_connections(client: Any) -> None:
-    """The sender takes for milliseconds what are seconds, and none while a connection is being made: in an
-    outage it would look a thousand times a second whether it is over."""
+    """In an outage the sender would look a thousand times a second whether it is over.
+
+    It takes for milliseconds what are seconds, and for none those in which a connection is being made.
+    """
     delay = client.connection_delay
     client.connection_delay = lambda node: max(CONNECTING_MS, 1000 * delay(node))
 
@@ -93,8 +95,10 @@ def _survive_time_outs(manager: Any) -> None:
 
 
 def _ask_again(manager: Any) -> None:
-    """A request for a producer id that is not answered in time would end the producer: it is made again, as
-    kafka-python does when the connection is lost."""
+    """A request for a producer id that is not answered in time would end the producer.
+
+    It is made again, as kafka-python does when the connection is lost.
+    """
     enqueue = manager._enqueue_request
 
     def enqueue_patient(handler: Any) -> None:

@@ -158,7 +158,7 @@ def _not_created(answer: Mapping[str, Any], replication: int) -> str:
 
 
 def _error(answer: Mapping[str, Any]) -> type[errors.KafkaError]:
-    return cast("type[errors.KafkaError]", errors.for_code(answer["error_code"]))  # pyright: ignore
+    return cast("type[errors.KafkaError]", errors.for_code(answer["error_code"]))  # pyright: ignore[reportUnknownMemberType]
 
 
 @contextmanager
