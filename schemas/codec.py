@@ -18,13 +18,14 @@ from schemas.record import Record
 
 R = TypeVar("R", bound=Record)
 
+
+def _name(kind: type[Record]) -> str:
+    """What the kind is called on the stream."""
+    return str(kind.__struct_config__.tag)
+
+
 RECORDS: dict[str, type[Record]] = {
-    "query": Query,
-    "group": Group,
-    "diagnosis": Diagnosis,
-    "policy_release": PolicyRelease,
-    "metric": Metric,
-    "dead_letter": DeadLetter,
+    _name(kind): kind for kind in (Query, Group, Diagnosis, PolicyRelease, Metric, DeadLetter)
 }
 
 
@@ -71,13 +72,13 @@ _decoders: dict[type[Record], msgspec.msgpack.Decoder[Any]] = {
 
 def encode(record: Record, *, max_bytes: int | None = None) -> bytes:
     """The record's bytes. Raises OversizedRecord, or InvalidRecord for text that is no valid Unicode."""
-    schema = type(record).__struct_config__.tag
+    schema = _name(type(record))
     try:
         data = _encoder.encode(record)
     except UnicodeEncodeError as error:
-        raise InvalidRecord(f"text that UTF-8 cannot encode ({error})", schema=str(schema)) from error
+        raise InvalidRecord(f"text that UTF-8 cannot encode ({error})", schema=schema) from error
     if max_bytes is not None and len(data) > max_bytes:
-        raise OversizedRecord(f"{len(data)} bytes, {max_bytes} allowed", schema=str(schema))
+        raise OversizedRecord(f"{len(data)} bytes, {max_bytes} allowed", schema=schema)
     return data
 
 
@@ -96,7 +97,7 @@ def decode(data: bytes, expected: type[R], *, max_bytes: int | None = None) -> R
 
 
 def _check_header(data: bytes, expected: type[Record]) -> str:
-    wanted = str(expected.__struct_config__.tag)
+    wanted = _name(expected)
     try:
         header = _header.decode(data)
     except msgspec.ValidationError as error:
