@@ -14,23 +14,21 @@ import anyio
 import anyio.to_thread
 from pydantic import Field
 
-from mentor_stream import plugins, releases, telemetry, topics
+from mentor_stream import releases, telemetry, topics
 from mentor_stream.component import Component
 from mentor_stream.config import Config, ConfigError, Section
 from mentor_stream.process import serve
 from mentor_stream.prompts import PromptConfig
 from mentor_stream.releases import News
+from mentor_stream.sampling import LengthLimits, RolloutConfig, length_limits
 from mentor_stream.snapshots import SnapshotError
 from mentor_stream.stream import Stream, opened
 from mentor_stream.topics import TopicsConfig
-from producers import policy, rollout
+from producers import policy
 from producers.datasets import reading
 from producers.datasets.base import DataConfig, Dataset
-from producers.engines.base import Engine
-from producers.groups import Limits
-from producers.judging import judge
-from producers.judging.judge import Judge, RewardConfig
-from producers.rollout import RolloutConfig
+from producers.examiner import Examiner, examining
+from producers.judging.judge import RewardConfig
 from producers.schedule import Schedule
 from producers.tokenizer import PolicyTokenizer
 from schemas import PolicyRelease, Query, Sampling, Verdict
@@ -70,18 +68,11 @@ class Evaluator:
     """One evaluation process at work."""
 
     def __init__(
-        self,
-        config: Config,
-        stream: Stream,
-        engine: Engine,
-        judge: Judge,
-        tokenizer: PolicyTokenizer,
-        questions: Sequence[Question],
+        self, config: Config, stream: Stream, examiner: Examiner, questions: Sequence[Question]
     ) -> None:
         self._config, self._run = config.of(EvaluateConfig), config.run
-        self._max_new_tokens = limits(config).completion
-        self._stream, self._engine, self._judge, self._tokenizer = stream, engine, judge, tokenizer
-        self._questions = questions
+        self._limits = own_limits(config)
+        self._stream, self._examiner, self._questions = stream, examiner, questions
         self._news = News()
 
     async def work(self) -> None:
@@ -113,9 +104,9 @@ class Evaluator:
         """Publish the release's figure. Raises SnapshotError when the final one is gone or damaged."""
         try:
             if release.policy_version == 0:  # what the run starts from: that stays where it is
-                await self._engine.load(self._run.policy, 0)
+                await self._examiner.engine.load(self._run.policy, 0)
             else:
-                await policy.install(self._engine, release)
+                await policy.install(self._examiner.engine, release)
         except SnapshotError as error:
             if schedule.is_final(release):
                 raise
@@ -129,18 +120,17 @@ class Evaluator:
 
     async def _verdicts(self) -> list[list[Verdict]]:
         """What the judge says of each question's completions."""
-        groups = await self._engine.generate(
+        groups = await self._examiner.engine.generate(
             [question.prompt_ids for question in self._questions],
             samples=self._config.samples,
             sampling=Sampling(temperature=self._config.temperature),
-            max_new_tokens=self._max_new_tokens,
+            max_new_tokens=self._limits.completion,
             seed=self._run.seed,
         )
         verdicts: list[list[Verdict]] = [[] for _ in groups]
 
         async def score(place: int) -> None:
-            texts = [self._tokenizer.text(sample.completion_ids) for sample in groups[place]]
-            scores = await self._judge.score(self._questions[place].query, texts)
+            _, scores = await self._examiner.judged(self._questions[place].query, groups[place])
             verdicts[place] = [score.verdict for score in scores]
 
         async with anyio.create_task_group() as tasks:
@@ -163,11 +153,10 @@ def figures(verdicts: Sequence[Sequence[Verdict]]) -> dict[str, float]:
     return values | ({"heldout_accuracy": flat.count(Verdict.RIGHT) / len(flat)} if flat else {})
 
 
-def limits(config: Config) -> Limits:
-    """How long held-out prompts and completions may get."""
-    own = config.of(EvaluateConfig).max_new_tokens
-    sampled = rollout.limits(config)
-    return sampled if own is None else replace(sampled, completion=own)
+def own_limits(config: Config) -> LengthLimits:
+    """Those of rollout workers, but for the completions where [evaluate] says otherwise."""
+    own, limits = config.of(EvaluateConfig).max_new_tokens, length_limits(config)
+    return limits if own is None else replace(limits, completion=own)
 
 
 def questions(config: Config, dataset: Dataset, tokenizer: PolicyTokenizer) -> list[Question]:
@@ -175,8 +164,8 @@ def questions(config: Config, dataset: Dataset, tokenizer: PolicyTokenizer) -> l
     rows = range(len(dataset.rows))[: config.of(EvaluateConfig).questions]
     queries = [dataset.query(row, position=row, attempt=0) for row in rows]
     asked = [Question(query, tokenizer.prompt(query.question)) for query in queries]
-    allowed = limits(config)
-    refusals = [allowed.refusal(len(question.prompt_ids)) for question in asked]
+    limits = own_limits(config)
+    refusals = [limits.refusal(len(question.prompt_ids)) for question in asked]
     kept = [question for question, refusal in zip(asked, refusals, strict=True) if refusal is None]
     if not kept:
         raise ConfigError(f"data.heldout is {str(dataset.path)!r}: no question fits, {refusals[0]}")
@@ -186,20 +175,15 @@ def questions(config: Config, dataset: Dataset, tokenizer: PolicyTokenizer) -> l
 
 
 async def _main(config: Config) -> None:
-    run, data = config.run, config.of(DataConfig)
+    data = config.of(DataConfig)
     if data.heldout is None:
         log.warning("data.heldout is not set: there is nothing to evaluate")
         return
-    tokenizer = PolicyTokenizer(run.policy, config.of(PromptConfig))
     dataset = await anyio.to_thread.run_sync(reading.read, data.heldout, data, "data.heldout")
-    asked = questions(config, dataset, tokenizer)
-    engine: Engine = plugins.build(rollout.ENGINES, config.of(RolloutConfig).engine, "rollout.engine")
-    async with (
-        judge.running(config.of(RewardConfig)) as verifier,
-        opened(config, "evaluator") as stream,
-        engine.running(),
-    ):
-        await Evaluator(config, stream, engine, verifier, tokenizer, asked).work()
+    async with examining(config) as examiner:
+        asked = questions(config, dataset, examiner.tokenizer)
+        async with opened(config, "evaluator") as stream:
+            await Evaluator(config, stream, examiner, asked).work()
 
 
 def run(config: Config) -> None:

@@ -20,28 +20,6 @@ class Asked:
     bare_prompt_ids: list[int] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How long prompts and completions may get. `context` is None where the model sets no bound."""
-
-    prompt: int
-    completion: int
-    context: int | None
-
-    def refusal(self, prompt_tokens: int) -> str | None:
-        """Why a prompt of this length is not sampled, or None when it is."""
-        if prompt_tokens == 0:
-            return "the prompt is empty"
-        if prompt_tokens > self.prompt:
-            return f"the prompt has {prompt_tokens} tokens, prompt.max_prompt_tokens is {self.prompt}"
-        if self.context is not None and prompt_tokens + self.completion > self.context:
-            return (
-                f"{prompt_tokens} prompt tokens and up to {self.completion} more exceed the model's "
-                f"{self.context} positions"
-            )
-        return None
-
-
 def seed(run_seed: int, asked: Sequence[Asked]) -> int:
     """The sampling seed of a batch, 63 bits: the same groups asked again get the same draws."""
     text = "\x1f".join([str(run_seed), *(a.group_id for a in asked)])

@@ -8,67 +8,34 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
 
 import anyio
-from pydantic import Field, field_validator
 
 import schemas
 from mentor_stream import plugins, telemetry, topics
 from mentor_stream.component import Component
-from mentor_stream.config import Config, ConfigError, Section
+from mentor_stream.config import Config, ConfigError
 from mentor_stream.process import serve
 from mentor_stream.prompts import PromptConfig
+from mentor_stream.sampling import RolloutConfig, context_length, length_limits
 from mentor_stream.stream import Delivery, Stream, opened
 from mentor_stream.topics import TopicsConfig
 from producers import groups
 from producers.batches import Batches, batched
 from producers.collapse import collapsed
-from producers.engines.base import Engine, Sample
-from producers.groups import Asked, Limits
-from producers.judging import judge
-from producers.judging.judge import Judge, RewardConfig
+from producers.engines.base import Sample
+from producers.examiner import ENGINES, Examiner, examining
+from producers.groups import Asked
+from producers.judging.judge import RewardConfig
 from producers.policy import NewestPolicy
 from producers.tally import Tally
-from producers.tokenizer import PolicyTokenizer, check_tokenizer, context_length
-from schemas import Group, Query, Sampling
+from producers.tokenizer import check_tokenizer
+from schemas import Group, Query
 
-ENGINES = "producers.engines"
 BATCHES = 3
 """In flight at most: one is sampled while two are judged and published."""
 REPORT_SECONDS = 1.0
 ID_BYTES = LOGPROB_BYTES = 4
-
-
-class RolloutConfig(Section):
-    """Section [rollout]."""
-
-    table: ClassVar[str] = "rollout"
-
-    engine: dict[str, Any] = Field(default_factory=lambda: {"kind": "transformers"})
-    """What samples: `kind` and its options."""
-    group_size: int = 8
-    """Completions of each query."""
-    temperature: float = Field(1.0, gt=0)
-    """Always over the whole vocabulary: the trainer could not recompute log-probs of a truncated one."""
-    max_new_tokens: int = Field(512, ge=1)
-    """Longest completion."""
-    batch_queries: int = Field(32, ge=1)
-    """Queries sampled at once, when so many are waiting."""
-
-    @field_validator("group_size")
-    @classmethod
-    def _compares(cls, size: int) -> int:
-        if size < 2:
-            raise ValueError(
-                "a group needs at least 2 trajectories to compare. Set rollout.group_size to 2 or more"
-            )
-        return size
-
-    @property
-    def sampling(self) -> Sampling:
-        """The distribution to sample from."""
-        return Sampling(temperature=self.temperature)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +50,11 @@ class Asking:
 class RolloutWorker:
     """One rollout process at work."""
 
-    def __init__(
-        self,
-        config: Config,
-        stream: Stream,
-        engine: Engine,
-        judge: Judge,
-        tokenizer: PolicyTokenizer,
-    ) -> None:
+    def __init__(self, config: Config, stream: Stream, examiner: Examiner) -> None:
         self._config, self._run = config.of(RolloutConfig), config.run
-        self._stream, self._engine, self._judge, self._tokenizer = stream, engine, judge, tokenizer
-        self._limits = limits(config)
-        self._policy = NewestPolicy(stream, engine)
+        self._stream, self._examiner = stream, examiner
+        self._limits = length_limits(config)
+        self._policy = NewestPolicy(stream, examiner.engine)
         self._slots = anyio.Semaphore(BATCHES)
         self._tally = Tally()
 
@@ -122,24 +82,24 @@ class RolloutWorker:
         batch = [self._asking(delivery) for delivery in taken]
         asked = [asking.asked for asking in batch if asking.refusal is None]
         await self._policy.refresh()
-        samples = await self._engine.generate(
+        samples = await self._examiner.engine.generate(
             [a.prompt_ids for a in asked],
             samples=self._config.group_size,
             sampling=self._config.sampling,
-            max_new_tokens=self._config.max_new_tokens,
+            max_new_tokens=self._limits.completion,
             seed=groups.seed(self._run.seed, asked),
         )
         found = iter(samples)
         return batch, [next(found) if asking.refusal is None else [] for asking in batch]
 
     def _asking(self, delivery: Delivery[Query]) -> Asking:
-        query = delivery.record
+        query, tokenizer = delivery.record, self._examiner.tokenizer
         hint = query.hint.text if query.hint else None
         asked = Asked(
             query=query,
             group_id=schemas.group_id(self._run.name, query.query_id, query.attempt),
-            prompt_ids=self._tokenizer.prompt(query.question, hint),
-            bare_prompt_ids=self._tokenizer.prompt(query.question) if hint is not None else None,
+            prompt_ids=tokenizer.prompt(query.question, hint),
+            bare_prompt_ids=tokenizer.prompt(query.question) if hint is not None else None,
         )
         return Asking(delivery, asked, self._limits.refusal(len(asked.prompt_ids)))
 
@@ -164,36 +124,19 @@ class RolloutWorker:
             return groups.refused(
                 asked, config.group_size, why, config.sampling, worker=worker, at=sampled_at
             )
-        texts = [self._tokenizer.text(sample.completion_ids) for sample in samples]
-        scores = await self._judge.score(asked.query, texts)
+        texts, scores = await self._examiner.judged(asked.query, samples)
         return groups.scored(asked, samples, texts, scores, config.sampling, worker=worker, at=sampled_at)
 
     async def _report(self) -> None:
         while True:
             await anyio.sleep(REPORT_SECONDS)
             values = self._tally.values(time.monotonic())
-            await telemetry.report(self._stream, values, policy_version=self._engine.version)
-
-
-def limits(config: Config) -> Limits:
-    """How long this run's prompts and completions may get."""
-    return Limits(
-        prompt=config.of(PromptConfig).max_prompt_tokens,
-        completion=config.of(RolloutConfig).max_new_tokens,
-        context=context_length(config.run.policy),
-    )
+            await telemetry.report(self._stream, values, policy_version=self._examiner.engine.version)
 
 
 async def _main(config: Config) -> None:
-    run = config.run
-    tokenizer = PolicyTokenizer(run.policy, config.of(PromptConfig))
-    engine: Engine = plugins.build(ENGINES, config.of(RolloutConfig).engine, "rollout.engine")
-    async with (
-        judge.running(config.of(RewardConfig)) as verifier,
-        opened(config, "rollout") as stream,
-        engine.running(),
-    ):
-        await RolloutWorker(config, stream, engine, verifier, tokenizer).work()
+    async with examining(config) as examiner, opened(config, "rollout") as stream:
+        await RolloutWorker(config, stream, examiner).work()
 
 
 def check(config: Config) -> Iterable[str]:

@@ -50,21 +50,6 @@ class PolicyTokenizer:
         )
 
 
-def context_length(policy: Path) -> int | None:
-    """Tokens of prompt and completion together that the model has positions for; None when it names none."""
-    try:
-        config = json.loads((policy / "config.json").read_bytes())
-    except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"run.policy is {str(policy)!r}: {error}. Give a Hugging Face model's directory."
-        ) from error
-    if not isinstance(config, dict):
-        raise ConfigError(f"run.policy is {str(policy)!r}: its config.json holds no object with settings.")
-    places = [place for place in (config, config.get("text_config")) if isinstance(place, dict)]
-    found = [p[name] for p in places for name in ("max_position_embeddings", "n_positions") if p.get(name)]
-    return found[0] if found else None
-
-
 def check_tokenizer(policy: Path) -> None:
     """Raise ConfigError for tokenizer files that are damaged. Imports no transformers: quick."""
     try:

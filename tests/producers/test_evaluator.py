@@ -10,12 +10,13 @@ import pytest
 from mentor_stream import topics
 from mentor_stream.config import Config, ConfigError
 from mentor_stream.prompts import PromptConfig
+from mentor_stream.sampling import RolloutConfig
 from mentor_stream.snapshots import SnapshotError
 from mentor_stream.stream import Stream, connect
 from producers.datasets.base import DataConfig
 from producers.datasets.reading import read
 from producers.evaluator import EvaluateConfig, Evaluator, check, figures, questions
-from producers.rollout import RolloutConfig
+from producers.examiner import Examiner
 from producers.tokenizer import PolicyTokenizer
 from schemas import Verdict
 from tests.producers.scripted import ScriptedEngine, ScriptedJudge, a_config, arrived, release
@@ -51,7 +52,8 @@ def evaluator(stream: Stream, config: Config) -> tuple[Evaluator, ScriptedEngine
     assert data.heldout is not None
     asked = questions(config, read(data.heldout, data, "data.heldout"), tokenizer)
     engine, judge = ScriptedEngine(), ScriptedJudge()
-    return Evaluator(config, stream, engine, judge, tokenizer, asked), engine  # type: ignore[arg-type]
+    examiner = Examiner(engine, judge, tokenizer)  # type: ignore[arg-type]
+    return Evaluator(config, stream, examiner, asked), engine
 
 
 async def test_it_evaluates_the_first_and_the_final_release_and_leaves(

@@ -1,9 +1,7 @@
-import pytest
-
 import schemas
 from producers import groups
 from producers.engines.base import Sample
-from producers.groups import Asked, Limits
+from producers.groups import Asked
 from producers.judging.verdicts import Score
 from producers.tally import Tally
 from schemas import FinishReason, Sampling, Verdict, VersionRun
@@ -26,23 +24,6 @@ def a_sample(*tokens: int) -> Sample:
         policy=(run,),
         finish_reason=FinishReason.STOP,
     )
-
-
-@pytest.mark.parametrize(
-    ("tokens", "context", "says"),
-    [
-        (0, None, "empty"),
-        (11, None, "prompt.max_prompt_tokens is 10"),
-        (9, 12, "12 positions"),
-        (10, None, None),
-        (8, 12, None),
-    ],
-)
-def test_a_prompt_that_cannot_be_sampled_whole_is_refused(
-    tokens: int, context: int | None, says: str | None
-) -> None:
-    refusal = Limits(prompt=10, completion=4, context=context).refusal(tokens)
-    assert refusal is None if says is None else says in str(refusal)
 
 
 def test_a_group_records_what_was_sampled_and_judged() -> None:

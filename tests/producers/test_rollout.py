@@ -6,14 +6,15 @@ from typing import Any
 
 import anyio
 import pytest
-from pydantic import ValidationError
 
 import schemas
 from mentor_stream import topics
 from mentor_stream.prompts import PromptConfig
+from mentor_stream.sampling import RolloutConfig
 from mentor_stream.stream import Stream, connect
 from mentor_stream.topics import TopicsConfig, TopicSettings
-from producers.rollout import RolloutConfig, RolloutWorker, check
+from producers.examiner import Examiner
+from producers.rollout import RolloutWorker, check
 from producers.tokenizer import PolicyTokenizer
 from schemas import Verdict
 from tests.builders import a_guided_query, a_query
@@ -40,7 +41,8 @@ class Rollout:
         self.config = a_config(directory, policy, section, PromptConfig(max_prompt_tokens=12))
         self.stream, self.engine, self.judge = stream, ScriptedEngine(), ScriptedJudge()
         tokenizer = PolicyTokenizer(policy, PromptConfig())
-        self.worker: Any = RolloutWorker(self.config, stream, self.engine, self.judge, tokenizer)  # type: ignore[arg-type]
+        examiner = Examiner(self.engine, self.judge, tokenizer)  # type: ignore[arg-type]
+        self.worker: Any = RolloutWorker(self.config, stream, examiner)
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
@@ -195,11 +197,6 @@ async def test_a_worker_that_is_stopped_leaves_unpublished_queries_to_the_next_o
             while await stream.lag(topics.QUERIES):
                 await anyio.sleep(0.02)
     assert group_ids(groups) == {schemas.group_id("test", q.query_id, q.attempt) for q in queries}
-
-
-async def test_a_group_of_one_is_refused_with_the_way_out() -> None:
-    with pytest.raises(ValidationError, match=r"at least 2 .* Set rollout\.group_size to 2"):
-        RolloutConfig(group_size=1)
 
 
 async def test_check_names_what_cannot_work_together(tmp_path: Path, tiny_policy: Path) -> None:

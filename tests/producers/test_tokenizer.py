@@ -4,8 +4,8 @@ import pytest
 
 from mentor_stream.config import ConfigError
 from mentor_stream.prompts import PromptConfig
-from producers.tokenizer import PolicyTokenizer, context_length
-from tests.producers.conftest import BOS, EOS, WORDS, write_policy, write_tokenizer
+from producers.tokenizer import PolicyTokenizer
+from tests.producers.conftest import BOS, EOS, WORDS, write_tokenizer
 
 CHAT = (
     "{% for m in messages %}{% if m.role == 'system' %}Hint: {% endif %}{{ m.content }} </s>{% endfor %}"
@@ -63,12 +63,3 @@ def test_a_completion_reads_without_its_special_tokens(tmp_path: Path) -> None:
 def test_a_policy_without_a_tokenizer_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"run\.policy is .*tokenizer"):
         PolicyTokenizer(tmp_path, PromptConfig())
-
-
-def test_the_context_length_is_the_models_positions(tmp_path: Path) -> None:
-    write_policy(tmp_path)
-    assert context_length(tmp_path) == 64
-    (tmp_path / "config.json").write_text('{"text_config": {"max_position_embeddings": 7}}')
-    assert context_length(tmp_path) == 7
-    (tmp_path / "config.json").write_text("{}")
-    assert context_length(tmp_path) is None

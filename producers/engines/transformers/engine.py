@@ -10,7 +10,8 @@ import anyio.to_thread
 import torch
 
 from producers.engines.base import Sample
-from producers.engines.transformers import Config, weights
+from producers.engines.transformers import weights
+from producers.engines.transformers.config import Config
 from producers.engines.transformers.decoding import Completion, decode
 from schemas import FinishReason, Sampling, VersionRun
 
@@ -56,11 +57,9 @@ class TransformersEngine:
 
         Cancelled, it gives up at the next token.
         """
-
-        def work() -> list[list[Sample]]:
-            return self._generate(prompts, samples, sampling, max_new_tokens, seed)
-
-        return await anyio.to_thread.run_sync(work, limiter=self._turn)
+        return await anyio.to_thread.run_sync(
+            self._generate, prompts, samples, sampling, max_new_tokens, seed, limiter=self._turn
+        )
 
     def _load(self, path: Path, version: int) -> None:
         self._use_threads()
