@@ -3,7 +3,7 @@
 Nothing is kept on disk: a restarted feeder reads the end of what it fed and goes on from there.
 """
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ import anyio.to_thread
 from pydantic import Field
 
 import schemas
-from mentor_stream import plugins, releases, stream, topics, workers
+from mentor_stream import releases, stream, topics
 from mentor_stream.component import Component
 from mentor_stream.config import Config, ConfigError, RunConfig, Section
 from mentor_stream.process import serve
@@ -20,13 +20,12 @@ from mentor_stream.releases import News
 from mentor_stream.stream import Stream
 from mentor_stream.telemetry import report
 from mentor_stream.topics import TopicsConfig
+from producers import references
 from producers.admission import Admission
 from producers.datasets.base import DataConfig, Dataset
 from producers.datasets.order import row_at
 from producers.datasets.reading import read
-from producers.judging import judge
-from producers.judging.judge import Judge, RewardConfig
-from producers.judging.worker import REWARDS
+from producers.judging.judge import RewardConfig
 from producers.progress import TAIL, WINDOW, progress
 
 
@@ -144,7 +143,7 @@ async def main(config: Config) -> None:
 
 def check(config: Config) -> Iterable[str]:
     """A run without an end, question files that cannot be read, references that the verifier cannot."""
-    data, reward = config.of(DataConfig), config.of(RewardConfig)
+    data = config.of(DataConfig)
     if data.epochs is None and config.run.max_tokens is None and config.run.max_versions is None:
         yield "run.max_tokens, run.max_versions and data.epochs are missing: no end. Set one of them."
     files = {"data.train": data.train} | ({"data.heldout": data.heldout} if data.heldout else {})
@@ -154,32 +153,8 @@ def check(config: Config) -> Iterable[str]:
             datasets.append(read(path, data, setting))
         except ConfigError as error:
             yield str(error)
-    if problems := plugins.check(REWARDS, reward.verifier, "reward.verifier"):
-        yield from problems
-        return
-    try:
-        limit = config.of(FeederConfig).checked_references
-        yield from anyio.run(_unreadable, datasets, reward, limit, backend="trio")
-    except workers.WorkerDied as error:
-        yield f"reward.verifier is {reward.verifier!r}: {error}"
-
-
-async def _unreadable(datasets: Sequence[Dataset], reward: RewardConfig, limit: int) -> list[str]:
-    async with judge.running(reward) as verifier:
-        return [problem for dataset in datasets async for problem in _problems(dataset, verifier, limit)]
-
-
-async def _problems(dataset: Dataset, verifier: Judge, limit: int) -> AsyncIterator[str]:
-    """One line per file: a wrong column makes every reference unreadable."""
-    bad: list[tuple[str, str]] = []
-    for row in range(min(limit, len(dataset.rows))):
-        reason = await verifier.unreadable(dataset.query(row, position=row, attempt=0))
-        if reason is not None:
-            bad.append((dataset.rows[row].place, reason))
-    if bad:
-        place, reason = bad[0]
-        more = f" (and {len(bad) - 1} more of the first {limit})" if len(bad) > 1 else ""
-        yield f"{dataset.path} {place}: {reason}{more}. Set data.answer or reward.verifier."
+    limit = config.of(FeederConfig).checked_references
+    yield from references.problems(datasets, config.of(RewardConfig), limit)
 
 
 component = Component(
