@@ -13,7 +13,9 @@ from pathlib import Path
 import msgspec
 
 from mentor_stream import snapshots
+from mentor_stream.config import ConfigError
 from mentor_stream.snapshots import SnapshotError
+from trainer import architecture
 from trainer.batches import Ledger
 
 log = logging.getLogger(__name__)
@@ -41,24 +43,49 @@ class Loaded(msgspec.Struct, frozen=True):
     shards: Path
 
 
-def write(
-    directory: Path, state: State, consumed_ids: bytes, save_shards: Callable[[Path], None], *, keep: int
-) -> None:
-    """Write a version's checkpoint and remove old ones. `save_shards` fills a directory, on all ranks."""
+class Checkpoints:
+    """The checkpoints of one run, all of which go back to one policy."""
 
-    def fill(draft: Path) -> None:
-        shards = draft / _SHARDS
-        shards.mkdir()
-        save_shards(shards)
-        (draft / _STATE).write_bytes(msgspec.json.format(msgspec.json.encode(state), indent=1))
-        (draft / _IDS).write_bytes(consumed_ids)
+    def __init__(self, directory: Path, policy: Path, keep: int) -> None:
+        self.directory, self.policy, self.keep = directory, policy, keep
 
-    snapshots.write(directory, state.version, fill)
-    snapshots.prune(directory, keep)
+    def write(
+        self,
+        version: int,
+        step: int,
+        ledger: Ledger,
+        consumed_ids: bytes,
+        save_shards: Callable[[Path], None],
+    ) -> None:
+        """Write a version's checkpoint and remove old ones. `save_shards` fills a directory, on all ranks."""
+        policy = architecture.identity(self.policy)
+        state = State(version=version, step=step, policy=policy, ledger=ledger)
+
+        def fill(draft: Path) -> None:
+            shards = draft / _SHARDS
+            shards.mkdir()
+            save_shards(shards)
+            (draft / _STATE).write_bytes(msgspec.json.format(msgspec.json.encode(state), indent=1))
+            (draft / _IDS).write_bytes(consumed_ids)
+
+        snapshots.write(self.directory, version, fill)
+        snapshots.prune(self.directory, self.keep)
+
+    def newest(self) -> Loaded | None:
+        """The newest one that is whole; a damaged one is reported and put aside.
+
+        Raises ConfigError when it began with another policy.
+        """
+        found = _newest_whole(self.directory)
+        if found and found.state.policy != architecture.identity(self.policy):
+            raise ConfigError(
+                f"run.policy is {str(self.policy)!r}: the checkpoint of version {found.state.version} in "
+                f"{self.directory} started from another policy. Set it back, or set another run.directory"
+            )
+        return found
 
 
-def newest(directory: Path) -> Loaded | None:
-    """The newest checkpoint that is whole. A damaged one is reported and put aside."""
+def _newest_whole(directory: Path) -> Loaded | None:
     for path in sorted(directory.glob("v*"), reverse=True):
         try:
             snapshots.verify(path, snapshots.file_digest(path / snapshots.MANIFEST))

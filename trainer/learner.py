@@ -13,7 +13,7 @@ from megatron.core.pipeline_parallel import get_forward_backward_func
 from torch import Tensor
 
 from schemas import Group
-from trainer import grpo, hf, model, packing, ranks
+from trainer import grpo, hf, model, packing, ranks, shards
 from trainer.architecture import Architecture
 from trainer.config import TrainerConfig
 from trainer.grpo import TokenLoss
@@ -72,15 +72,19 @@ class Learner:
         """All weights under their Hugging Face names."""
         return hf.gather(self.architecture, self.network)
 
-    def sharded_state(self, *, loading: bool = False) -> dict[str, Any]:
-        """This rank's part of what a checkpoint holds of the model and the optimizer."""
-        weights = self.network.sharded_state_dict()
-        return {"model": weights} | self.optimizer.sharded_state(weights, loading=loading)
+    def save(self, directory: Path) -> None:
+        """Write this rank's part of a checkpoint: the model, the optimizer and the random state."""
+        shards.save(self._sharded_state(loading=False), directory)
 
-    def load(self, state: dict[str, Any]) -> None:
-        """Continue from a loaded checkpoint."""
+    def load(self, directory: Path) -> None:
+        """Continue from a checkpoint."""
+        state = shards.load(self._sharded_state(loading=True), directory)
         self.network.load_state_dict(state["model"])
         self.optimizer.load(state)
+
+    def _sharded_state(self, *, loading: bool) -> dict[str, Any]:
+        weights = self.network.sharded_state_dict()
+        return {"model": weights} | self.optimizer.sharded_state(weights, loading=loading)
 
     def _share(self) -> slice:
         rank = parallel_state.get_data_parallel_rank()

@@ -8,20 +8,19 @@ import logging
 from functools import partial
 from pathlib import Path
 
-import msgspec
-
-from mentor_stream.config import Config, ConfigError
+from mentor_stream.config import Config
 from mentor_stream.stream import Delivery
-from schemas import Group, RecordError, decode, encode
-from trainer import architecture, checkpoint, hf, ranks, shards, stopping
+from schemas import Group, RecordError
+from trainer import architecture, hf, orders, ranks, stopping
 from trainer import stream as streams
 from trainer.batches import Arrivals, CutRule, Pending
-from trainer.checkpoint import State
+from trainer.checkpoint import Checkpoints
 from trainer.config import TrainerConfig
+from trainer.health import Health
 from trainer.journal import Journal
-from trainer.learner import Learner, Step
+from trainer.learner import Learner
+from trainer.orders import AllRanks
 from trainer.places import place_of
-from trainer.ranks import Order
 from trainer.release import Releases
 from trainer.report import Report, ages
 from trainer.stream import TrainerStream
@@ -43,52 +42,33 @@ def run(config: Config) -> None:
     ranks.start(tensor_parallel=settings.tensor_parallel, seed=config.run.seed)
     learner = Learner(settings, config.run.policy, architecture.read(config.run.policy))
     if ranks.is_lead():
+        everyone = AllRanks(learner)
         with streams.connect(config) as stream:
-            Lead(config, learner, stream).run()
-        ranks.command(Order.LEAVE)
+            Lead(config, everyone, stream).run()
+        everyone.leave()
     else:
-        follow(learner)
+        orders.follow(learner)
     ranks.stop()
-
-
-def follow(learner: Learner) -> None:
-    """On every rank but 0: do what rank 0 does."""
-    stopping.ignore()
-    while True:
-        order, payload = ranks.obey()
-        match order:
-            case Order.TRAIN:
-                learner.step(
-                    [decode(data, Group) for data in msgspec.msgpack.decode(payload, type=list[bytes])]
-                )
-            case Order.EXPORT:
-                learner.weights()
-            case Order.SAVE:
-                shards.save(learner.sharded_state(), Path(payload.decode()))
-            case Order.LOAD:
-                learner.load(shards.load(learner.sharded_state(loading=True), Path(payload.decode())))
-            case Order.LEAVE:
-                return
-
-
-class TrainingFailed(Exception):
-    """Going on makes no sense; the text says why and what may help."""
 
 
 class Lead:
     """Rank 0: the only one that talks to the stream."""
 
-    def __init__(self, config: Config, learner: Learner, stream: TrainerStream) -> None:
+    def __init__(self, config: Config, learner: AllRanks, stream: TrainerStream) -> None:
         self.config, self.settings = config.run, config.of(TrainerConfig)
         self.learner, self.stream = learner, stream
-        self.releases = Releases(self.config.directory / "snapshots", stream, self.settings.keep_snapshots)
+        self.version = self.step = self.saved = 0
+        """Batches trained, optimizer steps taken, and the version of the last checkpoint."""
+        directory, settings = self.config.directory, self.settings
         self.arrivals = Arrivals(cut_rule(config))
-        self.report = Report(stream)
-        self.journal = Journal(self.config.directory / "batches.jsonl")
-        self.stop = stopping.watch()
-        self.finish = stopping.watch_for_finish()
+        self.releases = Releases(directory / "snapshots", stream, settings.keep_snapshots)
+        self.checkpoints = Checkpoints(
+            directory.resolve() / "checkpoints", self.config.policy, settings.keep_checkpoints
+        )
+        self.journal = Journal(directory / "batches.jsonl")
+        self.report, self.health = Report(stream), Health(settings.max_bad_steps)
+        self.stop, self.finish = stopping.watch(), stopping.watch_for_finish()
         self.idle_turns = 0
-        self.version = self.step = self.saved = self.bad_steps = 0
 
     def run(self) -> None:
         """From the newest checkpoint, or from run.policy, to the end of the run."""
@@ -134,49 +114,27 @@ class Lead:
             self.report.arrived(group, collapsed=collapsed)
 
     def _is_usable(self, delivery: Delivery[Group]) -> bool:
+        group, vocabulary = delivery.record, self.learner.architecture.vocabulary
         try:
-            validate(
-                delivery.record,
-                vocabulary=self.learner.architecture.vocabulary,
-                drop_hints=self.settings.drops_hints,
-            )
+            validate(group, vocabulary=vocabulary, drop_hints=self.settings.drops_hints)
         except RecordError as error:
-            log.warning(
-                "group %s cannot be trained on, see dead-letters: %s", delivery.record.group_id, error
-            )
+            log.warning("group %s cannot be trained on, see dead-letters: %s", group.group_id, error)
             self.stream.bury(delivery.message, error)
             return False
         return True
 
     def _train(self, batch: list[Group]) -> None:
         with self.report.stepping():
-            ranks.command(Order.TRAIN, msgspec.msgpack.encode([encode(group) for group in batch]))
             step = self.learner.step(batch)
         self.journal.add(self.version, batch)
         trained, self.version = self.version, self.version + 1
         self.step += step is not None and step.taken
-        self._watch_health(step)
+        self.health.check(self.version, step)
         if self.version % self.settings.publish_every == 0 and not self.is_over:
             self._release()
         if self.version % self.settings.checkpoint_every == 0:
             self._save()
         self.report.stepped(self.step, step, ages(batch, trained), self.arrivals, self.version)
-
-    def _watch_health(self, step: Step | None) -> None:
-        """Count steps in a row that could not be taken. Raises TrainingFailed when they are too many."""
-        if step is None:
-            return
-        self.bad_steps = 0 if step.taken else self.bad_steps + 1
-        if not step.taken:
-            log.warning(
-                "batch %d: loss %g, gradient %g: no step taken", self.version, step.loss, step.grad_norm
-            )
-        if self.bad_steps > self.settings.max_bad_steps:
-            raise TrainingFailed(
-                f"{self.bad_steps} batches in a row had a loss or a gradient that is not finite "
-                f"(trainer.max_bad_steps is {self.settings.max_bad_steps}). Lower trainer.lr, or go back to "
-                "an earlier checkpoint."
-            )
 
     def _release(self, *, final: bool = False) -> None:
         fill = self._export if self.version else partial(hf.copy_files, self.config.policy)
@@ -184,52 +142,27 @@ class Lead:
         self.releases.publish(self.version, self.step, consumed, fill, final=final)
 
     def _export(self, directory: Path) -> None:
-        ranks.command(Order.EXPORT)
         hf.save(self.config.policy, self.learner.weights(), directory)
 
-    @property
-    def _checkpoints(self) -> Path:
-        return self.config.directory.resolve() / "checkpoints"
-
     def _save(self) -> None:
-        def save_shards(directory: Path) -> None:
-            ranks.command(Order.SAVE, str(directory).encode())
-            shards.save(self.learner.sharded_state(), directory)
-
-        state = State(
-            version=self.version,
-            step=self.step,
-            policy=architecture.identity(self.config.policy),
-            ledger=self.arrivals.ledger(),
-        )
-        keep = self.settings.keep_checkpoints
-        checkpoint.write(self._checkpoints, state, self.arrivals.consumed_ids(), save_shards, keep=keep)
+        ledger, consumed_ids = self.arrivals.ledger(), self.arrivals.consumed_ids()
+        self.checkpoints.write(self.version, self.step, ledger, consumed_ids, self.learner.save)
         self.saved = self.version
-
-    def _check_origin(self, state: State) -> None:
-        """Raise ConfigError for a checkpoint of another run: another policy at its start, another stream."""
-        if state.policy != architecture.identity(self.config.policy):
-            raise ConfigError(
-                f"run.policy is {str(self.config.policy)!r}: the checkpoint of version {state.version} in "
-                f"{self._checkpoints} started from another policy. Set it back, or set another run.directory"
-            )
-        self.stream.check(state.ledger.offsets)
 
     def _resume(self) -> None:
         """Go on from the newest checkpoint: the weights, the groups that waited, then the stream."""
-        found = checkpoint.newest(self._checkpoints)
+        found = self.checkpoints.newest()
         if found is None:
             self.stream.start([])
             return
-        self._check_origin(found.state)
-        ranks.command(Order.LOAD, str(found.shards).encode())
-        self.learner.load(shards.load(self.learner.sharded_state(loading=True), found.shards))
-        ledger = found.state.ledger
-        waiting = [Pending(d.record, place_of(d.message)) for d in self.stream.reread(ledger.pending)]
-        self.arrivals.restore(ledger, found.consumed_ids, waiting)
-        self.version = self.saved = found.state.version
-        self.step = found.state.step
-        self.stream.start(ledger.offsets)
+        state = found.state
+        self.stream.check(state.ledger.offsets)
+        self.learner.load(found.shards)
+        waiting = [Pending(d.record, place_of(d.message)) for d in self.stream.reread(state.ledger.pending)]
+        self.arrivals.restore(state.ledger, found.consumed_ids, waiting)
+        self.version = self.saved = state.version
+        self.step = state.step
+        self.stream.start(state.ledger.offsets)
         log.info("resumed version %d with %d waiting groups", self.version, len(waiting))
 
 

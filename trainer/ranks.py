@@ -1,11 +1,7 @@
-"""The trainer's processes: how many there are, how they find each other, how rank 0 leads the others.
-
-Only rank 0 knows the stream. It tells the others what to do as an order and a payload of plain bytes.
-"""
+"""The trainer's processes: how many there are, how they find each other, how rank 0 reaches the others."""
 
 import os
 from datetime import timedelta
-from enum import IntEnum
 
 import torch
 import torch.distributed as dist
@@ -16,16 +12,6 @@ from trainer import cpu
 
 IDLE = timedelta(days=7)
 """Ranks wait for rank 0 as long as the stream gives it nothing to do."""
-
-
-class Order(IntEnum):
-    """What rank 0 tells the others."""
-
-    TRAIN = 1
-    EXPORT = 2
-    SAVE = 3
-    LOAD = 4
-    LEAVE = 5
 
 
 def start(*, tensor_parallel: int, seed: int) -> None:
@@ -53,6 +39,11 @@ def is_lead() -> bool:
     return dist.get_rank() == 0
 
 
+def is_alone() -> bool:
+    """Whether there is no other rank."""
+    return dist.get_world_size() == 1
+
+
 def device() -> torch.device:
     """Where this rank computes."""
     if torch.cuda.is_available():
@@ -60,22 +51,16 @@ def device() -> torch.device:
     return torch.device("cpu")
 
 
-def command(order: Order, payload: bytes = b"") -> None:
-    """On rank 0: what all the others do next."""
-    if dist.get_world_size() == 1:
-        return
-    dist.broadcast(torch.tensor([order, len(payload)], device=device()), src=0)
-    if payload:
-        body = torch.frombuffer(bytearray(payload), dtype=torch.uint8)
-        dist.broadcast(body.to(device()), src=0)
+def send(data: bytes) -> None:
+    """On rank 0: give all others these bytes."""
+    dist.broadcast(torch.tensor([len(data)], device=device()), src=0)
+    dist.broadcast(torch.frombuffer(bytearray(data), dtype=torch.uint8).to(device()), src=0)
 
 
-def obey() -> tuple[Order, bytes]:
-    """On every other rank: wait for the next order."""
-    head = torch.zeros(2, dtype=torch.int64, device=device())
-    dist.broadcast(head, src=0)
-    order, size = head.tolist()
-    body = torch.empty(size, dtype=torch.uint8, device=device())
-    if size:
-        dist.broadcast(body, src=0)
-    return Order(order), body.cpu().numpy().tobytes()
+def receive() -> bytes:
+    """On every other rank: wait for what rank 0 sends next."""
+    size = torch.zeros(1, dtype=torch.int64, device=device())
+    dist.broadcast(size, src=0)
+    data = torch.empty(int(size), dtype=torch.uint8, device=device())
+    dist.broadcast(data, src=0)
+    return data.cpu().numpy().tobytes()

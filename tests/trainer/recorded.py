@@ -20,6 +20,7 @@ from mentor_stream.topics import Topic
 from schemas import Group, Metric, PolicyRelease
 from tests.builders import a_guided_query
 from tests.trainer.policies import sampled_groups
+from trainer.checkpoint import Checkpoints, Loaded
 
 RUN = "t"
 CONFIG = """
@@ -84,6 +85,10 @@ class Recording:
         """One metric by version, the last word on each."""
         metrics: list[Metric] = self._read(topics.METRICS)
         return {m.policy_version or 0: m.values[name] for m in metrics}
+
+    def checkpoint(self) -> Loaded | None:
+        """What the trainer would go on from."""
+        return Checkpoints(self.directory / "checkpoints", self.policy, keep=2).newest()
 
     def dead_letters(self) -> list[schemas.DeadLetter]:
         return self._read(topics.DEAD_LETTERS)

@@ -7,35 +7,51 @@ import torch
 
 from mentor_stream import snapshots
 from mentor_stream.broker import Receipt
+from mentor_stream.config import ConfigError
 from schemas import Consumed
 from tests.trainer.policies import sampled_groups
-from trainer import checkpoint, shards
+from trainer import architecture
 from trainer.batches import Ledger
-from trainer.checkpoint import State
+from trainer.checkpoint import Checkpoints, State
 
 LEDGER = Ledger(offsets=(), pending=(), booked=Consumed(tokens=7), surplus=0)
 
 
-def a_checkpoint(directory: Path, version: int, keep: int = 5) -> Path:
-    state = State(version=version, step=version, policy="p", ledger=LEDGER)
-    checkpoint.write(directory, state, b"i" * 32, lambda d: (d / "shard").write_text("w"), keep=keep)  # type: ignore[arg-type]
-    return directory / f"v{version:08d}"
+@pytest.fixture
+def checkpoints(tmp_path: Path) -> Checkpoints:
+    """None written yet."""
+    return Checkpoints(tmp_path / "checkpoints", a_policy(tmp_path / "policy"), keep=2)
 
 
-def test_the_newest_checkpoint_comes_back_as_written(tmp_path: Path) -> None:
-    a_checkpoint(tmp_path, 2)
-    a_checkpoint(tmp_path, 10)
-    found = checkpoint.newest(tmp_path)
+def a_policy(directory: Path, config: str = "{}") -> Path:
+    directory.mkdir()
+    (directory / "config.json").write_text(config)
+    return directory
+
+
+def a_checkpoint(checkpoints: Checkpoints, version: int) -> Path:
+    def save_shards(directory: Path) -> None:
+        (directory / "shard").write_text("w")
+
+    checkpoints.write(version, version - 1, LEDGER, b"i" * 32, save_shards)
+    return checkpoints.directory / f"v{version:08d}"
+
+
+def test_the_newest_checkpoint_comes_back_as_written(checkpoints: Checkpoints) -> None:
+    a_checkpoint(checkpoints, 2)
+    a_checkpoint(checkpoints, 10)
+    found = checkpoints.newest()
     assert found
-    assert found.state == State(version=10, step=10, policy="p", ledger=LEDGER)
+    policy = architecture.identity(checkpoints.policy)
+    assert found.state == State(version=10, step=9, policy=policy, ledger=LEDGER)
     assert found.consumed_ids == b"i" * 32
     assert (found.shards / "shard").read_text() == "w"
 
 
-WRITTEN_BEFORE = b"""{
+WRITTEN_BEFORE = """{
  "version": 6,
  "step": 5,
- "policy": "p",
+ "policy": "POLICY",
  "ledger": {
   "offsets": [["t.groups", 0, 30]],
   "pending": [["t.groups", 0, 20], ["t.collapsed", 1, 3]],
@@ -49,16 +65,17 @@ WRITTEN_BEFORE = b"""{
 """A state.json of the time when the ledger counted batches, too."""
 
 
-def test_a_checkpoint_written_before_still_loads(tmp_path: Path) -> None:
+def test_a_checkpoint_written_before_still_loads(checkpoints: Checkpoints) -> None:
     def fill(draft: Path) -> None:
         (draft / "model").mkdir()
-        (draft / "state.json").write_bytes(WRITTEN_BEFORE)
+        policy = architecture.identity(checkpoints.policy)
+        (draft / "state.json").write_text(WRITTEN_BEFORE.replace("POLICY", policy))
         (draft / "consumed_ids.bin").write_bytes(b"i" * 32)
 
-    snapshots.write(tmp_path, 6, fill)
-    found = checkpoint.newest(tmp_path)
+    snapshots.write(checkpoints.directory, 6, fill)
+    found = checkpoints.newest()
     assert found
-    assert (found.state.version, found.state.step, found.state.policy) == (6, 5, "p")
+    assert (found.state.version, found.state.step) == (6, 5)
     assert found.state.ledger == Ledger(
         offsets=(Receipt("t.groups", 0, 30),),
         pending=(Receipt("t.groups", 0, 20), Receipt("t.collapsed", 1, 3)),
@@ -68,35 +85,45 @@ def test_a_checkpoint_written_before_still_loads(tmp_path: Path) -> None:
     assert found.consumed_ids == b"i" * 32
 
 
-def test_old_checkpoints_are_removed(tmp_path: Path) -> None:
+def test_a_checkpoint_that_began_with_another_policy_is_refused(
+    tmp_path: Path, checkpoints: Checkpoints
+) -> None:
+    a_checkpoint(checkpoints, 1)
+    other = Checkpoints(checkpoints.directory, a_policy(tmp_path / "other", "{ }"), keep=2)
+    with pytest.raises(ConfigError, match=r"version 1 in .* started from another policy"):
+        other.newest()
+
+
+def test_old_checkpoints_are_removed(checkpoints: Checkpoints) -> None:
     for version in range(4):
-        a_checkpoint(tmp_path, version, keep=2)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["v00000002", "v00000003"]
+        a_checkpoint(checkpoints, version)
+    assert sorted(p.name for p in checkpoints.directory.iterdir()) == ["v00000002", "v00000003"]
 
 
 @pytest.mark.parametrize("harm", ["state.json", "consumed_ids.bin", "model/shard", "manifest.json"])
 @pytest.mark.parametrize("how", ["gone", "cut"])
 def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, harm: str, how: str
+    checkpoints: Checkpoints, caplog: pytest.LogCaptureFixture, harm: str, how: str
 ) -> None:
-    a_checkpoint(tmp_path, 1)
-    victim = a_checkpoint(tmp_path, 2) / harm
+    a_checkpoint(checkpoints, 1)
+    damaged = a_checkpoint(checkpoints, 2)
+    victim = damaged / harm
     victim.unlink() if how == "gone" else victim.write_bytes(victim.read_bytes()[:-1])
     with caplog.at_level(logging.WARNING):
-        found = checkpoint.newest(tmp_path)
+        found = checkpoints.newest()
     assert found
     assert found.state.version == 1
     assert "v00000002 is damaged" in caplog.text
-    assert (tmp_path / "v00000002").exists() is False
+    assert not damaged.exists()
 
 
-def test_a_checkpoint_that_could_not_be_finished_is_not_there(tmp_path: Path) -> None:
+def test_a_checkpoint_that_could_not_be_finished_is_not_there(checkpoints: Checkpoints) -> None:
     def fail(_: Path) -> None:
         raise RuntimeError("killed")
 
     with pytest.raises(RuntimeError):
-        checkpoint.write(tmp_path, State(version=1, step=1, policy="p", ledger=LEDGER), b"", fail, keep=2)
-    assert checkpoint.newest(tmp_path) is None
+        checkpoints.write(1, 1, LEDGER, b"", fail)
+    assert checkpoints.newest() is None
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
@@ -110,10 +137,10 @@ def test_a_loaded_learner_goes_on_bit_for_bit(
     learner = a_learner(policy, precision=precision, weight_decay=0.1, warmup_steps=3)
     learner.step(groups)
     learner.step(groups)
-    shards.save(learner.sharded_state(), tmp_path)
+    learner.save(tmp_path)
 
     resumed = a_learner(policy, precision=precision, weight_decay=0.1, warmup_steps=3)
-    resumed.load(shards.load(resumed.sharded_state(loading=True), tmp_path))
+    resumed.load(tmp_path)
     for _ in range(3):
         assert resumed.step(groups) == learner.step(groups)
     ours, theirs = resumed.weights(), learner.weights()
@@ -129,9 +156,9 @@ def test_the_learning_rate_of_the_config_wins_over_the_checkpoints(
     groups = sampled_groups(policy, 2)
     learner = a_learner(policy, lr=1e-2)
     learner.step(groups)
-    shards.save(learner.sharded_state(), tmp_path)
+    learner.save(tmp_path)
     resumed = a_learner(policy, lr=1e-30)
-    resumed.load(shards.load(resumed.sharded_state(loading=True), tmp_path))
+    resumed.load(tmp_path)
     before = resumed.weights()
     resumed.step(groups)
     assert all(torch.equal(before[name], now) for name, now in resumed.weights().items())

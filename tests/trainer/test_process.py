@@ -14,7 +14,6 @@ from mentor_stream import snapshots
 from schemas import Group
 from tests.trainer.policies import hf_model, sampled_groups
 from tests.trainer.recorded import Recording, mixed_groups
-from trainer import checkpoint
 
 VERSIONS = 8
 
@@ -101,7 +100,7 @@ def test_resume_after_kill_gives_the_same_losses(
         process.wait()
         recording.append(groups[40:] if killed_after == 5 else [])
     newest = max((tmp_path / "checkpoints").glob("v*"))
-    assert checkpoint.newest(tmp_path / "checkpoints")
+    assert recording.checkpoint()
     (newest / "state.json").write_text("{")
     recording.finish()
 
@@ -155,7 +154,7 @@ def test_asked_to_stop_it_keeps_its_place_and_says_nothing_final(
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 0, recording.log()
     assert not any(r.final for r in recording.releases())
-    found = checkpoint.newest(tmp_path / "checkpoints")
+    found = recording.checkpoint()
     assert found
     assert found.state.version == 1
 
