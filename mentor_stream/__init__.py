@@ -1,5 +1,14 @@
-"""What every component shares: configuration, the broker, typed topics, snapshots, the supervisor.
+"""What every component shares. Imports schemas and nothing else of ours, and never torch.
 
-Way in: cli.py starts things; stream.py is how a component talks; broker/base.py is the contract below it.
-Imports schemas and nothing else of ours, and never torch.
+cli.py, commands/        what a user starts; supervisor/ is what `up` starts
+component.py             how components are found and their config is checked; process.py is how one runs
+config.py, plugins.py    sections of a run's file, and the parts that it names; prompts.py and sampling.py are
+                         sections that several components read
+stream.py                how a component talks: records on topics.py, over broker/; releases.py and
+                         telemetry.py are what all of them hear and tell
+snapshots.py             policies on disk
+workers/, answers/       processes that may be killed; and equal answers, which are judged in them
+
+Read stream.py first, then broker/base.py, the contract below it. Who may import whom is a table in
+tests/test_imports.py.
 """

@@ -1,4 +1,4 @@
-"""What to say where the next message of a partition is gone."""
+"""Where the next message of a partition is gone: which of two accidents it is, and what to say."""
 
 from typing import NamedTuple
 

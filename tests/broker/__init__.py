@@ -1,0 +1,1 @@
+"""The contract, run against every engine (conftest.py); what is an engine's own in kafka/, sqlite/; chaos/ kills."""

@@ -1,0 +1,1 @@
+"""Whether what deploy/ holds can be started."""

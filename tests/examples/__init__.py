@@ -1,0 +1,1 @@
+"""The examples train as they say: their tasks, rewards, files and configs."""

@@ -1,0 +1,1 @@
+"""Feeder, rollout and evaluator: scripted.py plays the engine and the judge."""

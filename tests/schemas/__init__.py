@@ -1,0 +1,1 @@
+"""Bytes that must not move: golden/ holds one record of each kind."""

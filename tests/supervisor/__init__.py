@@ -1,0 +1,1 @@
+"""`up` with stand-ins for the components (components.py), as real processes."""

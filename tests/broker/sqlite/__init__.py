@@ -1,0 +1,1 @@
+"""What the SQLite engine promises beyond the contract, down to its file."""
