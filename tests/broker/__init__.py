@@ -1,1 +1,1 @@
-"""The contract, run against every engine (conftest.py); what is an engine's own in kafka/, sqlite/; chaos/ kills."""
+"""The contract, run against every engine; kafka/ and sqlite/: what is their own; chaos/: crashes."""
