@@ -49,8 +49,8 @@ COMPONENTS = {
 ONLY_IN = {
     "kafka": ("mentor_stream.broker.kafka",),
     "sqlite3": ("mentor_stream.broker.sqlite",),
-    "openai": ("consumers.guides.fdcg",),
-    "httpx": ("consumers.guides.fdcg",),
+    "openai": ("consumers.guides.fdcg.agents.llm",),
+    "httpx": ("consumers.guides.fdcg.agents.llm",),
     "matplotlib": ("mentor_stream.supervisor.curves",),
     "megatron": ("trainer",),
     "pyarrow": ("producers.datasets.parquet",),

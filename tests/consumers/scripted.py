@@ -58,10 +58,11 @@ def _next(script: list[str]) -> str:
 
 
 def a_guide(
-    agents: ScriptedAgents, *, fallback: str = FALLBACK, bounds: Bounds | None = None, **on: bool
+    agents: ScriptedAgents, *, fallback: str = FALLBACK, max_refine: int = 2, max_retry: int = 2, **on: bool
 ) -> Fdcg:
     """The pipeline around scripted agents; `judgment=False` and the like switch agents off."""
-    return Fdcg("scripted", agents, fallback, bounds or Bounds(), Switches(**on))
+    switches = {"attribution": True, "generation": True, "judgment": True} | on
+    return Fdcg("scripted", agents, fallback, Bounds(max_refine, max_retry), Switches(**switches))
 
 
 def a_case(

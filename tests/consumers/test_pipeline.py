@@ -3,7 +3,6 @@
 import pytest
 
 from consumers.guides.base import Lesson
-from consumers.guides.fdcg.pipeline import Bounds
 from schemas import Outcome
 from tests.consumers.scripted import FALLBACK, ScriptedAgents, a_case, a_guide
 
@@ -46,7 +45,7 @@ async def test_a_draft_is_repaired_at_most_max_refine_times_and_then_drawn_afres
 @pytest.mark.parametrize(("refine", "retry"), [(0, 0), (0, 2), (2, 0), (2, 2), (1, 3)])
 async def test_work_on_a_hopeless_case_is_bounded(refine: int, retry: int) -> None:
     agents = ScriptedAgents(verdicts="W")
-    lesson = await a_guide(agents, bounds=Bounds(refine, retry)).teach(a_case())
+    lesson = await a_guide(agents, max_refine=refine, max_retry=retry).teach(a_case())
     count = {name: sum(call[0] == name for call in agents.asked) for name in ("generate", "judge", "repair")}
     assert count == {
         "generate": 1 + retry,

@@ -1,7 +1,7 @@
 """Failure-driven contextual guidance (MENTOR, arXiv 2610.13594): guide `kind = "fdcg"`.
 
-Read pipeline.py first: it is the paper's algorithm. agents/ holds who plays the four agents, prompts/ what
-those that are language models are told.
+Read pipeline.py first: it is the paper's algorithm. agents/ holds who plays the four agents. drafts.py knows
+texts that are no hint whoever wrote them; calls.py keeps what was asked and answered.
 """
 
 from collections.abc import Iterable
@@ -54,8 +54,10 @@ def build(config: Config) -> Fdcg:
         name=config.name,
         agents=plugins.build(AGENTS, config.agents, SETTING),
         fallback=config.fallback,
-        bounds=Bounds(config.max_refine, config.max_retry),
-        switches=Switches(config.attribution, config.generation, config.judgment),
+        bounds=Bounds(max_refine=config.max_refine, max_retry=config.max_retry),
+        switches=Switches(
+            attribution=config.attribution, generation=config.generation, judgment=config.judgment
+        ),
     )
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from consumers.guides.base import Case, Lesson
 from consumers.guides.fdcg.agents.base import AgentError, Agents, Attribution, Draft, Judgment
+from consumers.guides.fdcg.calls import Calls
 from consumers.guides.fdcg.drafts import no_hint
-from consumers.guides.fdcg.history import History
 from schemas import Outcome
 
 
@@ -21,9 +21,9 @@ class Rejected(Exception):
 class Bounds:
     """How long a case is worked on."""
 
-    max_refine: int = 2
+    max_refine: int
     """Judgment-Repair rounds of one draft: it is judged at most once more than that."""
-    max_retry: int = 2
+    max_retry: int
     """Fresh drafts after the first."""
 
 
@@ -31,10 +31,10 @@ class Bounds:
 class Switches:
     """Which agents take part."""
 
-    attribution: bool = True
-    generation: bool = True
+    attribution: bool
+    generation: bool
     """Off: the diagnostic keywords are the hint, and as they stay the same there is one draft only."""
-    judgment: bool = True
+    judgment: bool
     """Off: drafts are neither judged nor repaired. The leak guard and the budget always stay."""
 
 
@@ -46,25 +46,25 @@ class Fdcg:
     agents: Agents
     fallback: str
     """The safe hint; empty for silence."""
-    bounds: Bounds = Bounds()
-    switches: Switches = Switches()
+    bounds: Bounds
+    switches: Switches
 
     async def teach(self, case: Case) -> Lesson:
         """A hint that passed Judgment, leaks nothing and fits; else the safe fallback; else silence."""
-        history, rejected, reason = History(), list[str](), ""
+        calls, rejected, reason = Calls(), list[str](), ""
         try:
-            attribution = await self._attribute(case, history)
+            attribution = await self._attribute(case, calls)
         except AgentError as error:
-            return await self._fall_back(case, str(error), history)
+            return await self._fall_back(case, str(error), calls)
         for draft in range(self._drafts):
-            history.draft, history.refinement = draft, 0
+            calls.draft, calls.refinement = draft, 0
             try:
-                hint = await self._draft(case, attribution, rejected, history)
-                hint = await self._refine(case, hint, rejected, history)
-                return Lesson(Outcome.HINT, "validated", hint, tuple(history.calls))
+                hint = await self._draft(case, attribution, rejected, calls)
+                hint = await self._refine(case, hint, rejected, calls)
+                return Lesson(Outcome.HINT, "validated", hint, tuple(calls.made))
             except (AgentError, Rejected) as error:
                 reason = str(error)
-        return await self._fall_back(case, reason, history)
+        return await self._fall_back(case, reason, calls)
 
     @property
     def _drafts(self) -> int:
@@ -74,63 +74,62 @@ class Fdcg:
     def _repairs(self) -> int:
         return self.bounds.max_refine if self.switches.judgment else 0
 
-    async def _attribute(self, case: Case, history: History) -> Attribution | None:
+    async def _attribute(self, case: Case, calls: Calls) -> Attribution | None:
         if not self.switches.attribution:
             return None
-        return await history.call("attribution", self.agents.attribute(case), _diagnosis)
+        return await calls.ask("attribution", self.agents.attribute(case), _diagnosis)
 
     async def _draft(
-        self, case: Case, attribution: Attribution | None, rejected: Sequence[str], history: History
+        self, case: Case, attribution: Attribution | None, rejected: Sequence[str], calls: Calls
     ) -> str:
         if not self.switches.generation:
             return ", ".join(attribution.keywords) if attribution else ""
         answer = self.agents.generate(case, attribution, tuple(rejected))
-        return (await history.call("generation", answer, _text)).text
+        return (await calls.ask("generation", answer, _text)).text
 
-    async def _refine(self, case: Case, hint: str, rejected: list[str], history: History) -> str:
+    async def _refine(self, case: Case, hint: str, rejected: list[str], calls: Calls) -> str:
         """The draft, repaired until nothing objects to it. Raises Rejected, AgentError."""
-        objection = await self._objection(case, hint, history)
-        while objection and history.refinement < self._repairs:
+        objection = await self._objection(case, hint, calls)
+        while objection and calls.refinement < self._repairs:
             rejected.append(hint)
             repair = self.agents.repair(case, hint, objection)
-            hint = (await history.call("repair", repair, _text)).text
-            history.refinement += 1
-            objection = await self._objection(case, hint, history)
+            hint = (await calls.ask("repair", repair, _text)).text
+            calls.refinement += 1
+            objection = await self._objection(case, hint, calls)
         if objection:
             rejected.append(hint)
             raise Rejected(objection)
         return hint
 
-    async def _objection(self, case: Case, hint: str, history: History) -> str | None:
+    async def _objection(self, case: Case, hint: str, calls: Calls) -> str | None:
         """What speaks against a draft: Judgment is asked first, what needs no opinion has the last word."""
         if not hint.strip():
             return "the hint is empty"
         if objection := no_hint(hint):
             return objection
         if self.switches.judgment:
-            judgment = await history.call("judgment", self.agents.judge(case, hint), _verdict, _passed)
+            judgment = await calls.ask("judgment", self.agents.judge(case, hint), _verdict, _passed)
             if not _passed(judgment):
                 return _verdict(judgment)
-        return await self._leak(case, hint, history) or await self._excess(case, hint, history)
+        return await self._leak(case, hint, calls) or await self._excess(case, hint, calls)
 
-    async def _fall_back(self, case: Case, reason: str, history: History) -> Lesson:
+    async def _fall_back(self, case: Case, reason: str, calls: Calls) -> Lesson:
         """The general hint, held to the same checks, unless it was given in an earlier round."""
-        history.draft, history.refinement = history.draft + 1, 0
+        calls.draft, calls.refinement = calls.draft + 1, 0
         usable = (
             self.fallback
             and self.fallback not in case.earlier
-            and await self._leak(case, self.fallback, history) is None
-            and await self._excess(case, self.fallback, history) is None
+            and await self._leak(case, self.fallback, calls) is None
+            and await self._excess(case, self.fallback, calls) is None
         )
-        calls = tuple(history.calls)
         if not usable:
-            return Lesson(Outcome.SILENT, reason, None, calls)
-        return Lesson(Outcome.FALLBACK, reason, self.fallback, calls)
+            return Lesson(Outcome.SILENT, reason, None, tuple(calls.made))
+        return Lesson(Outcome.FALLBACK, reason, self.fallback, tuple(calls.made))
 
-    async def _leak(self, case: Case, hint: str, history: History) -> str | None:
-        return await history.check("leak_guard", case.leak(hint))
+    async def _leak(self, case: Case, hint: str, calls: Calls) -> str | None:
+        return await calls.check("leak_guard", case.leak(hint))
 
-    async def _excess(self, case: Case, hint: str, history: History) -> str | None:
+    async def _excess(self, case: Case, hint: str, calls: Calls) -> str | None:
         async def too_long() -> str | None:
             return (
                 None
@@ -138,7 +137,7 @@ class Fdcg:
                 else "the hint is too long: question and hint exceed the prompt budget"
             )
 
-        return await history.check("budget", too_long())
+        return await calls.check("budget", too_long())
 
 
 def _diagnosis(attribution: Attribution) -> str:

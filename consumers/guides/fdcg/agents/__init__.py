@@ -1,13 +1,5 @@
-"""Who plays the four agents: base.py is the protocol, every other module is one kind of them."""
+"""Who plays the four agents, one kind a module or folder, chosen by `agents.kind`.
 
-from consumers.guides.fdcg.agents.base import (
-    AgentError,
-    Agents,
-    Attribution,
-    Draft,
-    Flaw,
-    Judgment,
-    Usage,
-)
-
-__all__ = ["AgentError", "Agents", "Attribution", "Draft", "Flaw", "Judgment", "Usage"]
+base.py is the contract, llm/ the default; yours is a file here or any module of your own
+(mentor_stream/plugins.py).
+"""

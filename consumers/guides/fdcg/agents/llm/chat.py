@@ -11,7 +11,7 @@ import anyio
 from pydantic import Field, field_validator
 
 from consumers.guides.fdcg.agents.base import AgentError, Usage
-from consumers.guides.fdcg.replies import UnreadableReply
+from consumers.guides.fdcg.agents.llm.replies import UnreadableReply
 from mentor_stream.config import Section
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The four agents played by a language model behind an OpenAI-compatible endpoint: `kind = "llm"`.
+"""The four agents, each one request to the language model.
 
 Who knows what: only Attribution and Judgment are told the reference, so that the agents who write the hint
 cannot copy it.
@@ -12,11 +12,11 @@ from typing import TypeVar
 from pydantic import Field
 
 from consumers.guides.base import Case
-from consumers.guides.fdcg import evidence, templates
 from consumers.guides.fdcg.agents.base import SETTING, Attribution, Draft, Flaw, Judgment, Usage
-from consumers.guides.fdcg.chat import Chat, Endpoint
-from consumers.guides.fdcg.replies import UnreadableReply, parse_object, text_of, texts_of
-from consumers.guides.fdcg.templates import fence
+from consumers.guides.fdcg.agents.llm import evidence, templates
+from consumers.guides.fdcg.agents.llm.chat import Chat, Endpoint
+from consumers.guides.fdcg.agents.llm.replies import UnreadableReply, parse_object, text_of, texts_of
+from consumers.guides.fdcg.agents.llm.templates import fence
 from mentor_stream.config import ConfigError
 from schemas import Query
 

@@ -16,14 +16,14 @@ class _Answer(Protocol):
 A = TypeVar("A", bound=_Answer)
 
 
-class History:
+class Calls:
     """The calls of one case in order; `draft` and `refinement` say where the case stands."""
 
     def __init__(self) -> None:
-        self.calls: list[AgentCall] = []
+        self.made: list[AgentCall] = []
         self.draft = self.refinement = 0
 
-    async def call(
+    async def ask(
         self,
         agent: str,
         answer: Awaitable[A],
@@ -69,4 +69,4 @@ class History:
             completion_tokens=usage.completion_tokens,
             seconds=seconds,
         )
-        self.calls.append(call)
+        self.made.append(call)
