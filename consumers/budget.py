@@ -1,10 +1,12 @@
-"""Whether a hint leaves the prompt within its length, counted as the rollout's tokenizer counts."""
+"""Whether a hint leaves the prompt short enough: the rollout worker's rule, its tokens counted ahead."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from mentor_stream.config import Config
 from mentor_stream.prompts import PromptConfig, user_text
+from mentor_stream.sampling import LengthLimits, RolloutConfig, context_length
 from schemas import Group
 
 SLACK = 2
@@ -18,18 +20,30 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True)
 class Budget:
-    """The length limit of prompts. What a chat template adds is known from the prompt that was sampled."""
+    """The length limits of prompts. What a chat template adds is known from the prompt that was sampled."""
 
     prompt: PromptConfig
+    limits: LengthLimits
     count: Count
 
     def fits(self, group: Group, hint: str) -> bool:
-        """Whether the group's question with this hint keeps to `prompt.max_prompt_tokens`."""
+        """Whether a rollout worker would sample the group's question with this hint."""
         asked = group.query
         sampled = len(group.trajectories[0].prompt_ids)
         before = self.count(user_text(self.prompt, asked.question, asked.hint.text if asked.hint else None))
         after = self.count(user_text(self.prompt, asked.question, hint))
-        return sampled + after - before + SLACK <= self.prompt.max_prompt_tokens
+        return self.limits.refusal(sampled + after - before + SLACK) is None
+
+
+def budget(config: Config) -> Budget:
+    """The rollout workers' limits; the model's context is known where the policy's files are."""
+    prompt, policy = config.of(PromptConfig), config.run.policy
+    limits = LengthLimits(
+        prompt=prompt.max_prompt_tokens,
+        completion=config.of(RolloutConfig).max_new_tokens,
+        context=context_length(policy) if (policy / "config.json").is_file() else None,
+    )
+    return Budget(prompt, limits, counter(policy))
 
 
 def counter(policy: Path) -> Count:

@@ -11,7 +11,7 @@ import anyio
 from pydantic import Field, NonNegativeInt
 
 from consumers import casework
-from consumers.budget import Budget, counter
+from consumers.budget import Budget, budget
 from consumers.casework import Action
 from consumers.guides.base import Case, Guide, Lesson
 from consumers.leak.guard import Guard, GuardMode, guarding
@@ -21,6 +21,7 @@ from mentor_stream.component import Component
 from mentor_stream.config import Config, Section
 from mentor_stream.process import serve
 from mentor_stream.prompts import PromptConfig
+from mentor_stream.sampling import RolloutConfig
 from mentor_stream.stream import Delivery, Stream, opened
 from mentor_stream.topics import TopicsConfig
 from schemas import Group, Outcome, PolicyRelease
@@ -136,17 +137,14 @@ class Mentor:
 
 
 async def _main(config: Config) -> None:
-    section, run = config.of(MentorConfig), config.run
+    section = config.of(MentorConfig)
     guide = plugins.build(GUIDES, section.guide, "mentor.guide")
     if guide is None:
         sys.stderr.write(f"mentor: the guide {section.guide['kind']} teaches nothing\n")
         return
-    budget = Budget(config.of(PromptConfig), counter(run.policy))
-    async with (
-        guarding(section.leak_guard) as guard,
-        opened(config, "mentor") as stream,
-    ):
-        await Mentor(section, stream, guide, guard, budget).run()
+    room = budget(config)
+    async with guarding(section.leak_guard) as guard, opened(config, "mentor") as stream:
+        await Mentor(section, stream, guide, guard, room).run()
 
 
 def _check(config: Config) -> Iterable[str]:
@@ -155,7 +153,7 @@ def _check(config: Config) -> Iterable[str]:
 
 component = Component(
     name="mentor",
-    sections=(MentorConfig, PromptConfig, TopicsConfig),
+    sections=(MentorConfig, PromptConfig, RolloutConfig, TopicsConfig),
     run=lambda config: serve(partial(_main, config)),
     check=_check,
 )

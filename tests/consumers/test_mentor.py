@@ -14,6 +14,7 @@ from consumers.leak.guard import Guard
 from consumers.mentor import Mentor, MentorConfig
 from mentor_stream import topics
 from mentor_stream.prompts import PromptConfig
+from mentor_stream.sampling import LengthLimits
 from mentor_stream.stream import Stream, connect
 from schemas import Group, Outcome
 from tests.builders import a_group, a_query
@@ -51,7 +52,8 @@ async def mentoring(
     stream: Stream, guide: ScriptedGuide, config: MentorConfig | None = None, *, max_prompt_tokens: int = 1000
 ) -> AsyncIterator[None]:
     """A mentor at work on the stream."""
-    budget = Budget(PromptConfig(max_prompt_tokens=max_prompt_tokens), lambda text: len(text.split()))
+    limits = LengthLimits(prompt=max_prompt_tokens, completion=8, context=None)
+    budget = Budget(PromptConfig(), limits, lambda text: len(text.split()))
     mentor = Mentor(config or MentorConfig(), stream, guide, Guard("text"), budget)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(mentor.run)
