@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from mentor_stream import broker
-from mentor_stream.config import Config, ConfigError, RunConfig, Section, load
+from mentor_stream.config import Config, ConfigError, Section, load
 from mentor_stream.supervisor.config import SupervisorConfig
 from mentor_stream.topics import TopicsConfig
 
@@ -50,25 +50,20 @@ def load_config(path: Path) -> Config:
 def check(config: Config, which: Iterable[Component] | None = None) -> None:
     """Check [run] and `which` components, all by default. Raises ConfigError with every problem once."""
     chosen = components().values() if which is None else which
-    problems = [*_run_problems(config.run), *_topic_problems(config)]
+    problems = list(_run_problems(config))
     problems += [problem for component in chosen for problem in component.check(config)]
     if problems:
         raise ConfigError("\n".join(dict.fromkeys(problems)))
 
 
-def _run_problems(run: RunConfig) -> Iterator[str]:
+def _run_problems(config: Config) -> Iterator[str]:
+    run, topics = config.run, config.of(TopicsConfig).specs(config.run.name)
     if obstacle := _obstacle(run.directory):
         yield f"run.directory is {str(run.directory)!r}: {obstacle}. Name a directory, made when missing."
     try:
-        broker.check(run.broker)
+        broker.check(run.broker, copies=max(topic.replication for topic in topics))
     except broker.BrokerError as error:
         yield f"{error}."
-
-
-def _topic_problems(config: Config) -> Iterator[str]:
-    copies = max(spec.replication for spec in config.of(TopicsConfig).specs(config.run.name))
-    if copies > 1 and config.run.broker.startswith("sqlite:"):
-        yield f"topics.replication is {copies}: a SQLite file is the only copy. Take it out, or use kafka://."
 
 
 def _obstacle(directory: Path) -> str | None:

@@ -65,7 +65,7 @@ class RunConfig(Section):
     directory: Path
     """Where the run keeps snapshots, checkpoints, logs and results."""
     broker: str
-    """`sqlite:///path.db` or `kafka://host:port,...`."""
+    """Where the stream is: a URL, whose scheme chooses the engine, such as `sqlite:///path.db`."""
     policy: Path
     """The model to start from: a Hugging Face directory."""
     seed: int = Field(0, ge=0, lt=2**63)
@@ -77,13 +77,6 @@ class RunConfig(Section):
     """The run is over when this many completion tokens were generated for it."""
     max_versions: int | None = Field(None, ge=1)
     """The run is over when this many batches were trained."""
-
-    @field_validator("broker")
-    @classmethod
-    def _has_scheme(cls, broker: str) -> str:
-        if "://" not in broker:
-            raise ValueError("expected sqlite:///path.db or kafka://host:port")
-        return broker
 
 
 @dataclass(frozen=True)

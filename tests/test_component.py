@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mentor_stream import broker
 from mentor_stream.component import check
 from mentor_stream.config import Config, ConfigError, RunConfig, load
 from mentor_stream.topics import TopicsConfig
@@ -46,9 +47,10 @@ def test_a_run_that_can_start_has_no_problems(tmp_path: Path, run: dict[str, str
         ({"directory": "{d}/taken"}, "it is a file. Name a directory"),
         ({"directory": "{d}/taken/below/it"}, "taken is a file. Name a directory"),
         ({"directory": "{d}/" + "x" * 300}, "File name too long"),
-        ({"broker": "redis://x"}, "no engine 'redis'; use sqlite or kafka"),
-        ({"broker": "base://x"}, "no engine 'base'; use sqlite or kafka"),
-        ({"broker": "://x"}, "expected sqlite:///path.db"),
+        ({"broker": "redis://x"}, "expected a URL that starts with kafka:// or sqlite://"),
+        ({"broker": "base://x"}, "expected a URL that starts with kafka:// or sqlite://"),
+        ({"broker": "://x"}, "expected a URL that starts with kafka:// or sqlite://"),
+        ({"broker": "stream.db"}, "expected a URL that starts with kafka:// or sqlite://"),
         ({"broker": "sqlite://"}, "expected sqlite:///relative.db"),
         ({"broker": "sqlite:///{d}/free"}, "Is a directory"),
         ({"broker": "sqlite:///{d}/taken"}, "the file is no database"),
@@ -78,6 +80,19 @@ def test_copies_of_a_file_are_refused_and_of_a_cluster_are_not(tmp_path: Path) -
     assert problem.startswith("topics.replication is 3: a SQLite file is the only copy.")
     (tmp_path / "free").rmdir()
     assert verdict(tmp_path, {"broker": "kafka://one:9092"}, replication=3) == []
+
+
+def test_a_new_engine_is_a_new_folder_of_the_broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "paper").mkdir()
+    (tmp_path / "paper" / "__init__.py").write_text("def check(url, *, copies): raise ValueError('of paper')")
+    monkeypatch.setattr(broker, "__path__", [*broker.__path__, str(tmp_path)])
+    assert verdict(tmp_path, {"broker": "paper://x"}) == ["run.broker is no URL: of paper."]
+    (tmp_path / "free").rmdir()
+    (problem,) = verdict(tmp_path, {"broker": "stone://x"})
+    assert (
+        problem
+        == "run.broker is 'stone://x': expected a URL that starts with kafka:// or paper:// or sqlite://."
+    )
 
 
 @pytest.mark.parametrize(

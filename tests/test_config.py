@@ -67,10 +67,10 @@ def test_an_unknown_key_and_an_unknown_table_are_named(tmp_path: Path) -> None:
 
 
 def test_every_problem_is_reported_at_once_with_its_setting_and_value(tmp_path: Path) -> None:
-    path = written(tmp_path, RUN.replace("sqlite://", "").replace('"x"', '"a b"') + "[lessons]\nsize = 1\n")
+    path = written(tmp_path, RUN.replace('"x"', '"a b"') + "seed = -1\n[lessons]\nsize = 1\n")
     problems = refusal(path, Lessons)
-    assert [p.split(" is ")[0] for p in problems] == ["run.name", "run.broker", "lessons.size"]
-    assert "'/runs/x/stream.db': expected sqlite:///path.db or kafka://host:port." in problems[1]
+    assert [p.split(" is ")[0] for p in problems] == ["run.name", "run.seed", "lessons.size"]
+    assert problems[1] == "run.seed is -1: input should be greater than or equal to 0."
     assert problems[2] == "lessons.size is 1: input should be greater than or equal to 2."
 
 

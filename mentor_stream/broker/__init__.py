@@ -1,10 +1,16 @@
-"""One contract (base.py), one engine a module: sqlite.py for a single machine, kafka.py for clusters.
+"""One contract (base.py), one engine a folder: sqlite/ for a single machine, kafka/ for clusters.
 
-The URL's scheme chooses: a new engine is a new package here with a `connect` and a `check` of its own.
+The URL's scheme is the folder's name. A new engine is a new folder, which offers
+
+    connect(url, *, create)   the Broker behind a URL
+    check(url, *, copies)     raises BrokerError for what is wrong before anything is connected to
+
+background.py, gap.py and prefix.py are what engines share, waiting.py is for topics that others create.
 """
 
 import importlib
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from types import ModuleType
 
 from mentor_stream.broker.base import (
@@ -30,7 +36,7 @@ from mentor_stream.broker.waiting import wait_for_topics
 
 
 def connect(url: str, *, create: bool = True) -> AbstractAsyncContextManager[Broker]:
-    """A connection to the broker behind `url`: `sqlite:///path.db` or `kafka://host:port,...`.
+    """A connection to the broker behind `url`.
 
     Without `create` a broker that is a file must exist already: for those who only look.
     Raises BrokerError for a URL of no known engine; entering the context raises BrokerUnavailable.
@@ -38,27 +44,25 @@ def connect(url: str, *, create: bool = True) -> AbstractAsyncContextManager[Bro
     return _engine(url).connect(url, create=create)
 
 
-def check(url: str) -> None:
-    """Raises BrokerError for what is wrong with `url` before anything is connected to."""
+def check(url: str, *, copies: int = 1) -> None:
+    """Raises BrokerError for what cannot be, before anything is connected to, with `copies` of a topic."""
     try:
-        _engine(url).check(url)
+        _engine(url).check(url, copies=copies)
     except ValueError as error:  # of urllib; its text holds no credentials
         raise BrokerError(f"run.broker is no URL: {error}") from error
 
 
 def _engine(url: str) -> ModuleType:
-    scheme = url.partition("://")[0]
-    if not scheme.isidentifier():
-        raise BrokerError(f"run.broker is {url!r}: expected sqlite:///path.db or kafka://host:port")
-    try:
-        engine = importlib.import_module(f"{__name__}.{scheme}")
-    except ModuleNotFoundError as error:
-        if error.name != f"{__name__}.{scheme}":
-            raise
-        raise BrokerError(f"run.broker is {url!r}: no engine {scheme!r}; use sqlite or kafka") from error
-    if not hasattr(engine, "connect"):
-        raise BrokerError(f"run.broker is {url!r}: no engine {scheme!r}; use sqlite or kafka")
-    return engine
+    scheme, separator, _ = url.partition("://")
+    if not separator or scheme not in _schemes():
+        known = " or ".join(f"{known}://" for known in _schemes())
+        raise BrokerError(f"run.broker is {url!r}: expected a URL that starts with {known}")
+    return importlib.import_module(f"{__name__}.{scheme}")
+
+
+def _schemes() -> list[str]:
+    """Of the engines there are: the folders beside this file."""
+    return sorted(made.parent.name for place in __path__ for made in Path(place).glob("*/__init__.py"))
 
 
 __all__ = [

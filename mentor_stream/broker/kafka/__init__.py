@@ -18,8 +18,8 @@ from mentor_stream.broker.kafka.cluster import connect
 from mentor_stream.broker.kafka.settings import parse
 
 
-def check(url: str) -> None:
-    """Raises BrokerError for settings and files that cannot be. Whether the cluster answers shows later."""
+def check(url: str, *, copies: int) -> None:
+    """Raises BrokerError for settings and files that cannot be. What the cluster can do shows later."""
     parse(url).client_options()
 
 

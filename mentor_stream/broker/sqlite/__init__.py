@@ -30,9 +30,13 @@ def connect(url: str, *, create: bool = True) -> AbstractAsyncContextManager[Bro
     return connected(replace(parse(url), create=create))
 
 
-def check(url: str) -> None:
+def check(url: str, *, copies: int) -> None:
     """Raises BrokerError for a URL, or a file behind it, that cannot be. Creates nothing."""
     path = parse(url).path
+    if copies > 1:
+        raise BrokerError(
+            f"topics.replication is {copies}: a SQLite file is the only copy. Take it out, or name a cluster"
+        )
     try:
         nearest = next(place for place in (path, *path.parents) if place.exists())
         with path.open("rb") if nearest == path else BytesIO() as file:
