@@ -1,15 +1,20 @@
 """Values as the file keeps them. Each says itself how it was compressed, so readers need no option."""
 
 import zlib
+from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import NamedTuple
 
 from mentor_stream.broker.base import BrokerError
 
-NAMES = ("none", "gzip", "lz4")
-"""What `compression=` may be. A value's codec, in the file, is the index into this."""
 
-_NONE, _GZIP, _LZ4 = range(len(NAMES))
+class Codec(NamedTuple):
+    """A way to make values smaller."""
+
+    name: str
+    compress: Callable[[bytes], bytes]
+    decompress: Callable[[bytes], bytes]
 
 
 class Stored(NamedTuple):
@@ -21,30 +26,22 @@ class Stored(NamedTuple):
 
 def check(name: str) -> None:
     """Raises BrokerError when the compression called `name` cannot be used here."""
-    if name == NAMES[_LZ4]:
-        _lz4()
+    CODECS[NAMES.index(name)].compress(b"")
 
 
 def pack(value: bytes, name: str) -> Stored:
     """The value compressed as `name` says, or as it is when that does not make it smaller."""
     codec = NAMES.index(name)
-    if codec == _GZIP:
-        data = zlib.compress(value, 1)
-    elif codec == _LZ4:
-        data = _lz4().compress(value)
-    else:
-        return Stored(_NONE, value)
-    return Stored(codec, data) if len(data) < len(value) else Stored(_NONE, value)
+    data = CODECS[codec].compress(value)
+    return Stored(codec, data) if len(data) < len(value) else Stored(_AS_IT_IS, value)
 
 
 def unpack(stored: Stored) -> bytes:
     """The value. Raises BrokerError for one that is damaged."""
     codec, data = stored
-    if codec == _NONE:
-        return data
     try:
-        return zlib.decompress(data) if codec == _GZIP else _lz4().decompress(data)
-    except (zlib.error, RuntimeError) as error:  # the latter is lz4's
+        return CODECS[codec].decompress(data)
+    except (IndexError, zlib.error, RuntimeError) as error:  # the last is lz4's
         raise BrokerError(f"a compressed message in the file is damaged ({error}): restore a copy") from error
 
 
@@ -54,3 +51,13 @@ def _lz4() -> ModuleType:
     except ImportError as error:
         raise BrokerError("compression=lz4 needs the package lz4: pip install lz4, or use gzip") from error
     return block
+
+
+CODECS = (
+    Codec("none", bytes, bytes),
+    Codec("gzip", partial(zlib.compress, level=1), zlib.decompress),
+    Codec("lz4", lambda value: _lz4().compress(value), lambda data: _lz4().decompress(data)),
+)
+"""What `compression=` may be. A value's codec, in the file, is its place in here: new ones go to the end."""
+NAMES = tuple(codec.name for codec in CODECS)
+_AS_IT_IS = NAMES.index("none")
