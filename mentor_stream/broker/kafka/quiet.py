@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslBytesRequest
 
 SAY_AGAIN_SECONDS = 30.0
+FORGET_SECONDS = 3600.0
 NOISE = {
     "kafka.cluster": ("No node available", "Metadata refresh: failed", "Bootstrap"),
     "kafka.net.manager": ("Connection failed", "Bootstrap"),
@@ -32,7 +33,10 @@ _TEMPLATE_CHARACTERS = 24
 
 
 class Sparingly:
-    """Lets a thing be said again only after a while. Of the same process, whoever says it."""
+    """Lets a thing be said again only after a while. Of the same process, whoever says it.
+
+    Things may be free text: what was not said for an hour is forgotten, so that they do not pile up.
+    """
 
     def __init__(self, seconds: float = SAY_AGAIN_SECONDS) -> None:
         self._seconds = seconds
@@ -43,12 +47,18 @@ class Sparingly:
         now = time.monotonic() if now is None else now
         if now - self._said.get(what, -self._seconds) < self._seconds:
             return False
+        self._forget(now)
         self._said[what] = now
         return True
 
     def over(self, what: Hashable) -> bool:
-        """Whether it had been said. It may be said again at once."""
+        """Whether it had been said and is not forgotten. It may be said again at once."""
         return self._said.pop(what, None) is not None
+
+    def _forget(self, now: float) -> None:
+        for what, when in self._said.copy().items():  # a copy: other threads say things meanwhile
+            if now - when > FORGET_SECONDS:
+                self._said.pop(what, None)
 
 
 class Quiet(logging.Filter):

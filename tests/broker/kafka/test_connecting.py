@@ -13,7 +13,7 @@ from kafka.protocol.sasl import SaslAuthenticateRequest
 
 from mentor_stream import broker as brokers
 from mentor_stream.broker import BrokerUnavailable, TopicSpec
-from mentor_stream.broker.kafka.quiet import SAY_AGAIN_SECONDS, Quiet, Sparingly
+from mentor_stream.broker.kafka.quiet import FORGET_SECONDS, SAY_AGAIN_SECONDS, Quiet, Sparingly
 from tests.cluster import Cluster, needs_nodes
 
 pytestmark = pytest.mark.anyio
@@ -90,6 +90,13 @@ def test_a_thing_may_be_said_again_after_a_while_or_when_it_is_over():
     assert sparingly.may_say("another", 31)
     assert (sparingly.over("away"), sparingly.over("away")) == (True, False)
     assert sparingly.may_say("away", 31)
+
+
+def test_what_was_not_said_for_long_is_forgotten_and_what_is_said_again_and_again_is_not():
+    sparingly = Sparingly(30)
+    assert sparingly.may_say("an error of the past", 0)
+    assert all(sparingly.may_say("away", moment) for moment in range(0, int(FORGET_SECONDS) + 60, 30))
+    assert (sparingly.over("an error of the past"), sparingly.over("away")) == (False, True)
 
 
 def test_that_a_connection_failed_is_left_to_us_to_say():
