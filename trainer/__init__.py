@@ -1,4 +1,16 @@
 """Group-relative policy optimisation on Megatron-core, fed by the stream.
 
+Start with loop.py: rank 0 takes groups, cuts batches, has them learned, releases policies.
+
+stream.py, places.py               groups in, records out; what a checkpoint names on the stream
+validation.py, batches.py, seen.py which groups are learned from, and when
+orders.py, ranks.py, stopping.py   what all ranks do together; the processes; how they are asked to end
+learner.py                         one step: rows.py over grpo.py (the formulas), packing.py, optimizer.py
+architecture.py, model.py, layers.py  the model: what config.json says, and how it is built
+hf.py, codecs.py                   Hugging Face directories in and out
+release.py, checkpoint.py, shards.py  what stays on disk
+report.py, tally.py, journal.py, health.py  what is told, and when to give up
+precision.py, cpu.py               number formats; hosts without CUDA
+
 The only package, beside the in-process engine, that imports torch.
 """

@@ -6,7 +6,6 @@ Reads JSON only: imports no torch, so that a config can be checked anywhere.
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -156,11 +155,3 @@ def _rope_problems(rope: Mapping[str, Any]) -> Iterator[str]:
         yield f"llama3 rotary scaling is supported with {_LLAMA3_BOUNDS} only"
     if rope.get("partial_rotary_factor", 1.0) != 1.0:
         yield "partial_rotary_factor is not supported"
-
-
-def identity(policy: Path) -> str:
-    """Tells one policy directory from another: a digest of its config, and its weights' names and sizes."""
-    digest = sha256((policy / "config.json").read_bytes())
-    for weights in sorted(policy.glob("*.safetensors")):
-        digest.update(f"{weights.name} {weights.stat().st_size}\n".encode())
-    return digest.hexdigest()

@@ -8,6 +8,7 @@ resume: nothing else remembers what was trained on.
 import logging
 import random
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,6 @@ import msgspec
 from mentor_stream import snapshots
 from mentor_stream.config import ConfigError
 from mentor_stream.snapshots import SnapshotError
-from trainer import architecture
 from trainer.batches import Ledger
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class Checkpoints:
         save_shards: Callable[[Path], None],
     ) -> None:
         """Write a version's checkpoint and remove old ones. `save_shards` fills a directory, on all ranks."""
-        policy = architecture.identity(self.policy)
+        policy = identity(self.policy)
         state = State(version=version, step=step, policy=policy, ledger=ledger)
 
         def fill(draft: Path) -> None:
@@ -77,12 +77,20 @@ class Checkpoints:
         Raises ConfigError when it began with another policy.
         """
         found = _newest_whole(self.directory)
-        if found and found.state.policy != architecture.identity(self.policy):
+        if found and found.state.policy != identity(self.policy):
             raise ConfigError(
                 f"run.policy is {str(self.policy)!r}: the checkpoint of version {found.state.version} in "
                 f"{self.directory} started from another policy. Set it back, or set another run.directory"
             )
         return found
+
+
+def identity(policy: Path) -> str:
+    """Tells one policy directory from another: a digest of its config, and its weights' names and sizes."""
+    digest = sha256((policy / "config.json").read_bytes())
+    for weights in sorted(policy.glob("*.safetensors")):
+        digest.update(f"{weights.name} {weights.stat().st_size}\n".encode())
+    return digest.hexdigest()
 
 
 def _newest_whole(directory: Path) -> Loaded | None:

@@ -19,6 +19,7 @@ from trainer.config import TrainerConfig
 from trainer.grpo import TokenLoss
 from trainer.optimizer import Optimizer
 from trainer.packing import MicroBatch
+from trainer.rows import rows_of
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,12 @@ class Learner:
 
     def step(self, groups: Sequence[Group]) -> Step | None:
         """Learn from one batch. Without any advantage nothing moves, Adam's momentum included."""
-        rows = packing.rows(groups, self.config)
+        rows = rows_of(groups, self.config)
         if not rows:
             return None
         mine = packing.micro_batches(rows, self.config.max_tokens_per_microbatch)[self._share()]
         self.optimizer.zero_gradients()
-        sums = self._forward_backward(mine or [_nothing(rows)])
+        sums = self._forward_backward(mine or [packing.nothing(rows[0])])
         dist.all_reduce(sums, group=parallel_state.get_data_parallel_group())
         loss, ratio, clipped, tokens = sums.tolist()
         norm, taken = self.optimizer.step(usable=math.isfinite(loss))
@@ -122,11 +123,3 @@ class Learner:
         return grpo.clipped_loss(
             logprobs_N, sampler_N, advantages_N, clip_low=c.clip_low, clip_high=c.clip_high
         )
-
-
-def _nothing(rows: Sequence[packing.Row]) -> MicroBatch:
-    """A micro-batch without completion tokens, for a rank that got no rows: it must still take part."""
-    batch = packing.micro_batches(rows[:1], 1)[0]
-    none = torch.zeros(0)
-    masked = torch.zeros_like(batch.completion_BT)
-    return MicroBatch(batch.tokens_BT, batch.targets_BT, masked, none, none, none, none)

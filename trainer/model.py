@@ -19,6 +19,19 @@ from trainer.architecture import Architecture
 from trainer.layers import layer_spec
 from trainer.precision import Precision
 
+_UNFUSED: dict[str, Any] = dict.fromkeys(
+    (
+        "masked_softmax_fusion",
+        "bias_activation_fusion",
+        "bias_dropout_fusion",
+        "apply_rope_fusion",
+        "persist_layer_norm",
+        "gradient_accumulation_fusion",
+    ),
+    False,
+)
+"""Kernels that want CUDA extensions: plain torch, the same everywhere, is used instead."""
+
 
 def build(architecture: Architecture, wanted: Precision) -> DistributedDataParallel:
     """The model on this rank's device, weights not yet loaded, wrapped for data parallelism."""
@@ -73,12 +86,7 @@ def _config(architecture: Architecture, wanted: Precision) -> TransformerConfig:
         params_dtype=dtype,
         pipeline_dtype=dtype,
         bf16=dtype is torch.bfloat16,
-        masked_softmax_fusion=False,
-        bias_activation_fusion=False,
-        bias_dropout_fusion=False,
-        apply_rope_fusion=False,
-        persist_layer_norm=False,
-        gradient_accumulation_fusion=False,
+        **_UNFUSED,
         # Rows carry their own weight in the batch's mean, so gradients are summed and never rescaled.
         calculate_per_token_loss=True,
         finalize_model_grads_func=_sum_gradients,

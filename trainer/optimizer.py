@@ -30,22 +30,7 @@ class Optimizer:
         )
         self.model = model
         self.megatron: Any = get_megatron_optimizer(settings, [model])
-        # Only the scheduler applies the exemption of norms and biases from weight decay.
-        self.schedule = OptimizerParamScheduler(
-            self.megatron,
-            init_lr=0.0,
-            max_lr=config.lr,
-            min_lr=config.lr,
-            lr_warmup_steps=config.warmup_steps,
-            lr_decay_steps=config.warmup_steps + 1,
-            lr_decay_style="constant",
-            start_wd=config.weight_decay,
-            end_wd=config.weight_decay,
-            wd_incr_steps=0,
-            wd_incr_style="constant",
-            use_checkpoint_opt_param_scheduler=False,
-            override_opt_param_scheduler=True,
-        )
+        self.schedule = _schedule(config, self.megatron)
 
     def zero_gradients(self) -> None:
         """Forget the gradients of the step before."""
@@ -98,3 +83,22 @@ class Optimizer:
                         "exp_avg": torch.zeros_like(parameter.data),
                         "exp_avg_sq": torch.zeros_like(parameter.data),
                     }
+
+
+def _schedule(config: TrainerConfig, megatron: Any) -> OptimizerParamScheduler:
+    """Linear warm-up. It alone applies the exemption of norms and biases from weight decay, too."""
+    return OptimizerParamScheduler(
+        megatron,
+        init_lr=0.0,
+        max_lr=config.lr,
+        min_lr=config.lr,
+        lr_warmup_steps=config.warmup_steps,
+        lr_decay_steps=config.warmup_steps + 1,
+        lr_decay_style="constant",
+        start_wd=config.weight_decay,
+        end_wd=config.weight_decay,
+        wd_incr_steps=0,
+        wd_incr_style="constant",
+        use_checkpoint_opt_param_scheduler=False,
+        override_opt_param_scheduler=True,
+    )

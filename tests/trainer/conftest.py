@@ -35,3 +35,13 @@ def policy_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         return made[key]
 
     return policy
+
+
+@pytest.fixture(
+    params=[("llama", False), ("llama", True), ("llama3", False), ("qwen2", False), ("qwen3", False)],
+    ids=["llama", "tied", "llama3", "qwen2", "qwen3"],
+)
+def policy(request: pytest.FixtureRequest, policy_of: Callable[..., Path]) -> Path:
+    """One of every kind that the trainer reads and writes."""
+    family, tied = request.param
+    return policy_of(family, tied=tied)

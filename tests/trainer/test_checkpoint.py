@@ -10,9 +10,8 @@ from mentor_stream.broker import Receipt
 from mentor_stream.config import ConfigError
 from schemas import Consumed
 from tests.trainer.policies import sampled_groups
-from trainer import architecture
 from trainer.batches import Ledger
-from trainer.checkpoint import Checkpoints, State
+from trainer.checkpoint import Checkpoints, State, identity
 
 LEDGER = Ledger(offsets=(), pending=(), booked=Consumed(tokens=7), surplus=0)
 
@@ -42,7 +41,7 @@ def test_the_newest_checkpoint_comes_back_as_written(checkpoints: Checkpoints) -
     a_checkpoint(checkpoints, 10)
     found = checkpoints.newest()
     assert found
-    policy = architecture.identity(checkpoints.policy)
+    policy = identity(checkpoints.policy)
     assert found.state == State(version=10, step=9, policy=policy, ledger=LEDGER)
     assert found.consumed_ids == b"i" * 32
     assert (found.shards / "shard").read_text() == "w"
@@ -68,7 +67,7 @@ WRITTEN_BEFORE = """{
 def test_a_checkpoint_written_before_still_loads(checkpoints: Checkpoints) -> None:
     def fill(draft: Path) -> None:
         (draft / "model").mkdir()
-        policy = architecture.identity(checkpoints.policy)
+        policy = identity(checkpoints.policy)
         (draft / "state.json").write_text(WRITTEN_BEFORE.replace("POLICY", policy))
         (draft / "consumed_ids.bin").write_bytes(b"i" * 32)
 

@@ -1,21 +1,12 @@
 import json
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 import torch
 from safetensors.torch import load_file
 
 from tests.trainer.policies import VOCABULARY, hf_model
 from trainer import architecture, hf, model
-
-FAMILIES = [("llama", False), ("llama", True), ("llama3", False), ("qwen2", False), ("qwen3", False)]
-
-
-@pytest.fixture(params=FAMILIES, ids=["llama", "tied", "llama3", "qwen2", "qwen3"])
-def policy(request: pytest.FixtureRequest, policy_of: Callable[..., Path]) -> Path:
-    family, tied = request.param
-    return policy_of(family, tied=tied)
+from trainer.codecs import codec_of
 
 
 def loaded(policy: Path) -> torch.nn.Module:
@@ -45,7 +36,7 @@ def test_logits_and_gradients_are_those_of_transformers(rank: None, policy: Path
         torch.logsumexp(output, -1).mean().backward()
     shape = architecture.read(policy)
     for name, parameter in ours.named_parameters():
-        codec = hf.codec_of(name, shape)
+        codec = codec_of(name, shape)
         expected = codec.join([gradient(theirs, part) for part in codec.names])
         torch.testing.assert_close(parameter.main_grad, expected, rtol=0, atol=1e-6)  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -72,20 +63,3 @@ def test_an_exported_policy_loads_in_transformers_with_the_same_logits(
     )
     assert (tmp_path / "tokenizer.json").read_bytes() == (policy / "tokenizer.json").read_bytes()
     assert json.loads((tmp_path / "config.json").read_text())["dtype"] == "float32"
-
-
-@pytest.mark.parametrize("ranks", [1, 2])
-def test_shards_put_together_are_the_whole(ranks: int, policy: Path) -> None:
-    shape = architecture.read(policy)
-    names = ["self_attention.linear_qkv.weight", "mlp.linear_fc1.weight", "mlp.linear_fc2.weight"]
-    for name in (f"decoder.layers.0.{n}" for n in names):
-        codec = hf.codec_of(name, shape)
-        tensors = load_file(policy / "model.safetensors")
-        full = codec.join([tensors[part] for part in codec.names])
-        assert torch.equal(codec.whole([codec.shard(full, r, ranks) for r in range(ranks)]), full)
-
-
-def test_each_rank_holds_gate_and_up_rows_of_the_same_units(policy_of: Callable[..., Path]) -> None:
-    codec = hf.codec_of("decoder.layers.0.mlp.linear_fc1.weight", architecture.read(policy_of()))
-    gate, up = torch.arange(4.0)[:, None], torch.arange(10.0, 14.0)[:, None]
-    assert codec.shard(codec.join([gate, up]), 1, 2).flatten().tolist() == [2, 3, 12, 13]

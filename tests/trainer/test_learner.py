@@ -15,6 +15,7 @@ from trainer import architecture, packing
 from trainer.config import TrainerConfig
 from trainer.grpo import TokenLoss
 from trainer.learner import Learner, Step
+from trainer.rows import rows_of
 
 pytestmark = pytest.mark.usefixtures("rank")
 
@@ -57,7 +58,7 @@ def test_logprobs_are_those_of_each_sequence_alone(policy_of: Callable[..., Path
     policy = policy_of()
     learner, theirs = a_learner(policy), hf_model(policy)
     groups = sampled_groups(policy, 4)
-    for batch in packing.micro_batches(packing.rows(groups, learner.config), 40):
+    for batch in packing.micro_batches(rows_of(groups, learner.config), 40):
         torch.testing.assert_close(learner.logprobs(batch), batch.sampler_N, rtol=0, atol=1e-5)
     alone = hf_logprobs(theirs, groups[0].trajectories[0], 1.0)
     torch.testing.assert_close(
@@ -129,18 +130,6 @@ def test_a_batch_without_signal_moves_nothing_not_even_momentum(policy_of: Calla
     assert learner.step(silent) is None
     assert all(torch.equal(before[name], now) for name, now in weights(learner).items())
     assert learner.step(groups) == twin.step(groups)
-
-
-def test_under_a_dropped_hint_the_bare_prompt_is_learned_from(policy_of: Callable[..., Path]) -> None:
-    policy = policy_of()
-    group = msgspec.structs.replace(sampled_groups(policy, 1)[0], bare_prompt_ids=schemas.ids([9, 10]))
-    kept, dropped = (
-        packing.rows([group], parse_section(TrainerConfig, {"hint_context": how}, "t"))
-        for how in ("keep", "drop")
-    )
-    assert kept[0].prompt_ids.tolist() == group.trajectories[0].prompt_ids.numpy().tolist()
-    assert dropped[0].prompt_ids.tolist() == [9, 10]
-    assert dropped[0].completion_ids.tolist() == kept[0].completion_ids.tolist()
 
 
 def test_the_learning_rate_warms_up(policy_of: Callable[..., Path]) -> None:
