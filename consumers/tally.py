@@ -1,4 +1,4 @@
-"""The counts of one mentor process."""
+"""What one mentor process has done so far, as its metric: how cases ended."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -133,8 +133,7 @@ class Feeder:
         return {"fed": self._fed, "outstanding": outstanding, "capacity": capacity}
 
 
-async def main(config: Config) -> None:
-    """The process."""
+async def _main(config: Config) -> None:
     run, data = config.run, config.of(DataConfig)
     dataset = await anyio.to_thread.run_sync(read, data.train, data, "data.train")
     async with stream.opened(config, "feeder") as connected:
@@ -160,6 +159,6 @@ def check(config: Config) -> Iterable[str]:
 component = Component(
     name="feeder",
     sections=(DataConfig, FeederConfig, RewardConfig, TopicsConfig),
-    run=lambda config: serve(partial(main, config)),
+    run=lambda config: serve(partial(_main, config)),
     check=check,
 )

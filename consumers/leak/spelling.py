@@ -1,4 +1,8 @@
-"""Texts in one spelling, to look for numbers in: plain characters, simple LaTeX, digits for words."""
+"""Texts in one spelling, to look for numbers in: plain characters, simple LaTeX, digits for words.
+
+Knows more look-alikes than mentor_stream/answers/notation.py, which reads formulas for a verifier: whoever
+reads a hint sees through any of them.
+"""
 
 import re
 import unicodedata

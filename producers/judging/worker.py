@@ -37,13 +37,13 @@ def make(verifier: dict[str, Any]) -> Callable[[Any], list[Report]]:
     def handle(payload: Any) -> list[Report]:
         case = msgspec.convert(payload, Case)
         query = schemas.decode(case.query, schemas.Query)
-        return [judge(reward, query, completion) for completion in case.completions]
+        return [report_of(reward, query, completion) for completion in case.completions]
 
     return handle
 
 
-def judge(reward: Reward, query: schemas.Query, completion: str) -> Report:
-    """One completion's report. Only running out of memory is left to the worker."""
+def report_of(reward: Reward, query: schemas.Query, completion: str) -> Report:
+    """What the verifier makes of one completion. Only running out of memory is left to the worker."""
     began = time.process_time()
     judgement, trouble = None, ""
     try:

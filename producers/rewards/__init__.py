@@ -1,1 +1,5 @@
-"""Verifiers, one a module; base.py says what each offers. They run in killable worker processes."""
+"""Verifiers, one a module, chosen by `reward.verifier.kind`; base.py is the contract.
+
+math.py compares values, exact.py letters; yours is a file here or any module of your own
+(mentor_stream/plugins.py). They run in worker processes that may be killed (judging/).
+"""

@@ -15,11 +15,10 @@ from mentor_stream.snapshots import SnapshotError
 
 _INCIDENTAL = ("_name_or_path", "transformers_version", "torch_dtype", "dtype")
 
-logging.disable_progress_bar()
-
 
 def load(path: Path, device: torch.device, dtype: str) -> Any:
     """The causal language model at `path`, ready to sample. Raises SnapshotError when it is incomplete."""
+    logging.disable_progress_bar()
     try:
         loaded: Any = AutoModelForCausalLM.from_pretrained(
             path, dtype=dtype, local_files_only=True, output_loading_info=True
