@@ -45,6 +45,14 @@ def unpack(stored: Stored) -> bytes:
         raise BrokerError(f"a compressed message in the file is damaged ({error}): restore a copy") from error
 
 
+def _lz4_compress(value: bytes) -> bytes:
+    return _lz4().compress(value)
+
+
+def _lz4_decompress(data: bytes) -> bytes:
+    return _lz4().decompress(data)
+
+
 def _lz4() -> ModuleType:
     try:
         from lz4 import block  # pyright: ignore[reportMissingTypeStubs]
@@ -56,7 +64,7 @@ def _lz4() -> ModuleType:
 CODECS = (
     Codec("none", bytes, bytes),
     Codec("gzip", partial(zlib.compress, level=1), zlib.decompress),
-    Codec("lz4", lambda value: _lz4().compress(value), lambda data: _lz4().decompress(data)),
+    Codec("lz4", _lz4_compress, _lz4_decompress),
 )
 """What `compression=` may be. A value's codec, in the file, is its place in here: new ones go to the end."""
 NAMES = tuple(codec.name for codec in CODECS)
