@@ -8,7 +8,7 @@ import pytest
 from mentor_stream import broker
 from mentor_stream.component import check
 from mentor_stream.config import Config, ConfigError, RunConfig, load
-from mentor_stream.topics import TopicsConfig
+from mentor_stream.topics import ALL, TopicsConfig
 
 
 def verdict(directory: Path, run: dict[str, str], **topics: int) -> list[str]:
@@ -116,3 +116,7 @@ def test_topics_that_cannot_be_are_one_line(tmp_path: Path, topics: str, problem
     (line,) = str(refused.value).splitlines()
     assert line.startswith("topics")
     assert problem in line
+
+
+def test_every_topic_can_be_set_apart() -> None:
+    assert {topic.table for topic in ALL} <= TopicsConfig.model_fields.keys()
