@@ -1,14 +1,15 @@
 """Whether two mathematical answers are the same one, and where an answer stands in a text.
 
-equality.py   whether an expression states a reference's value
-final.py      what a completion settles on
-formulas.py   reading and comparing formulas, on math-verify
-misreadings.py, notation.py, prose.py: what math-verify takes for a value that is none, spells in another
-              way than it reads, and words
+equality.py      whether an expression states a reference's value
+final.py         what a completion settles on
+formulas.py      formulas read and compared, on math-verify
+notation.py      spellings, brought to the LaTeX that it reads
+misreadings.py   answers that it takes for a value which they do not state
+prose.py         words among formulas
 
 Sympy can be made to run for ever or to fill memory, so all of this belongs in a worker process
 (mentor_stream/workers/), whose limits are the only ones: math-verify's own alarm clocks are off, since on a
-slow machine they would turn lost time into a wrong answer. Importing it loads none of them.
+slow machine they would turn lost time into a wrong answer. Importing this loads neither.
 """
 
 from mentor_stream.answers.equality import Unreadable, equivalent, readable
