@@ -22,6 +22,7 @@ from mentor_stream.stream import connect
 from mentor_stream.topics import Topic
 from schemas import Origin
 from tests.endpoint import HINT, Endpoint
+from tests.models import a_model, a_tokenizer
 
 R = TypeVar("R", bound=schemas.Record)
 CONFIG = Path("examples/own-data/own-data.toml")
@@ -42,37 +43,22 @@ def write_questions(path: Path, count: int, seed: int) -> None:
 
 def write_chat_model(directory: Path) -> None:
     """A Llama of 16 tokens, ten of them digits, with a chat template."""
-    import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
     special = ["<pad>", "<unk>", "</s>", "<|system|>", "<|user|>", "<|assistant|>"]
-    words = Tokenizer(models.WordLevel({w: i for i, w in enumerate(special + DIGITS)}, unk_token="<unk>"))
-    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()  # type: ignore[assignment]
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=words,
+    a_tokenizer(
+        special + DIGITS,
         pad_token="<pad>",
-        unk_token="<unk>",
         eos_token="</s>",
         additional_special_tokens=special[3:],
         chat_template=CHAT,
-    )
-    torch.manual_seed(0)
-    model = LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=16,
-            hidden_size=32,
-            intermediate_size=64,
-            num_hidden_layers=2,
-            num_attention_heads=2,
-            num_key_value_heads=1,
-            max_position_embeddings=256,
-            pad_token_id=0,
-            eos_token_id=2,
-        )
-    )
-    model.save_pretrained(directory)
-    tokenizer.save_pretrained(directory)
+    ).save_pretrained(directory)
+    a_model(
+        vocab_size=16,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        max_position_embeddings=256,
+        pad_token_id=0,
+        eos_token_id=2,
+    ).save_pretrained(directory)
 
 
 @pytest.fixture

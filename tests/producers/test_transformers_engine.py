@@ -12,6 +12,7 @@ from producers.engines.base import Sample
 from producers.engines.transformers import Config, build
 from producers.engines.transformers.engine import TransformersEngine
 from schemas import FinishReason, Sampling
+from tests.models import a_model
 from tests.producers.conftest import EOS
 
 PROMPTS = [[1, 14, 15, 7, 16, 8, 17], [1, 9], [1, 14, 15, 5]]
@@ -172,10 +173,10 @@ def test_a_model_whose_padding_would_go_wrong_unnoticed_is_refused(tmp_path: Pat
 
 
 FAMILIES: dict[str, dict[str, Any]] = {
-    "Qwen3Config": {"num_key_value_heads": 2, "head_dim": 8},
-    "MistralConfig": {"num_key_value_heads": 2, "sliding_window": 4},
-    "GPT2Config": {},
-    "Lfm2Config": {"num_key_value_heads": 2, "layer_types": ["conv", "full_attention"]},
+    "Qwen3": {"num_key_value_heads": 2, "head_dim": 8},
+    "Mistral": {"num_key_value_heads": 2, "sliding_window": 4},
+    "GPT2": {},
+    "Lfm2": {"num_key_value_heads": 2, "layer_types": ["conv", "full_attention"]},
 }
 
 
@@ -183,14 +184,9 @@ FAMILIES: dict[str, dict[str, Any]] = {
 def test_logprobs_are_exact_for_other_families_and_when_finished_rows_leave(
     tmp_path: Path, family: str
 ) -> None:
-    import transformers
-
-    shape = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    fixed = {"vocab_size": 21, "max_position_embeddings": 64, "initializer_range": 0.4}
+    fixed: dict[str, Any] = {"vocab_size": 21, "max_position_embeddings": 64, "initializer_range": 0.4}
     stops = {"eos_token_id": [2, 5, 7, 11], "pad_token_id": 0, "bos_token_id": 1}
-    config = getattr(transformers, family)(**(shape | fixed | stops | FAMILIES[family]))
-    torch.manual_seed(0)
-    AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
+    a_model(family, **fixed, **stops, **FAMILIES[family]).save_pretrained(tmp_path)
     groups = sample(tmp_path, max_new_tokens=16)
     assert len({len(s.completion_ids) for group in groups for s in group}) > 3
     for prompt, group in zip(PROMPTS, groups, strict=True):

@@ -1,57 +1,52 @@
 """Tiny random policies, and groups really sampled from them."""
 
 from pathlib import Path
+from typing import Any
 
 import torch
 import transformers
-from tokenizers import Tokenizer, models
 
 import schemas
 from schemas import FinishReason, Group, Sampling, Trajectory, Verdict, VersionRun
 from tests.builders import a_query
+from tests.models import a_model, a_tokenizer
 
 VOCABULARY = 64
+SHAPE = {
+    "num_key_value_heads": 2,
+    "intermediate_size": 48,
+    "vocab_size": VOCABULARY,
+    "max_position_embeddings": 128,
+    "rms_norm_eps": 1e-5,
+}
+LLAMA3 = {
+    "rope_type": "llama3",
+    "rope_theta": 500_000.0,
+    "factor": 32.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192,
+}
+FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "llama": ("Llama", {"rope_parameters": {"rope_theta": 100.0}}),
+    "llama3": ("Llama", {"rope_parameters": LLAMA3}),
+    "qwen2": ("Qwen2", {}),
+    "qwen3": ("Qwen3", {"head_dim": 16}),
+}
 
 
-def write_policy(directory: Path, family: str = "llama", *, tied: bool = False, seed: int = 3) -> Path:
+def write_policy(directory: Path, family: str = "llama", *, tied: bool = False) -> Path:
     """A Hugging Face directory: 2 layers, 4 heads on 2 key-value heads, biases and norms that matter."""
-    shape = {
-        "hidden_size": 32,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "intermediate_size": 48,
-        "vocab_size": VOCABULARY,
-        "max_position_embeddings": 128,
-        "rms_norm_eps": 1e-5,
-        "tie_word_embeddings": tied,
-    }
-    llama3 = {
-        "rope_type": "llama3",
-        "rope_theta": 500_000.0,
-        "factor": 32.0,
-        "low_freq_factor": 1.0,
-        "high_freq_factor": 4.0,
-        "original_max_position_embeddings": 8192,
-    }
-    configs = {
-        "llama": lambda: transformers.LlamaConfig(**shape, rope_parameters={"rope_theta": 100.0}),
-        "llama3": lambda: transformers.LlamaConfig(**shape, rope_parameters=llama3),
-        "qwen2": lambda: transformers.Qwen2Config(**shape),
-        "qwen3": lambda: transformers.Qwen3Config(**shape, head_dim=16),
-    }
-    torch.manual_seed(seed)
-    model = transformers.AutoModelForCausalLM.from_config(configs[family](), dtype=torch.float32)
+    name, settings = FAMILIES[family]
+    model = a_model(name, seed=3, **SHAPE, **settings, tie_word_embeddings=tied)
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "norm" in name:
+        for parameter_name, parameter in model.named_parameters():
+            if "norm" in parameter_name:
                 parameter.add_(torch.randn_like(parameter) * 0.1)
             else:
                 parameter.normal_(0, 0.15)
     model.save_pretrained(directory)
-    words = {f"w{i}": i for i in range(VOCABULARY)}
-    tokenizer = Tokenizer(models.WordLevel(words, unk_token="w0"))
-    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(directory)
+    a_tokenizer([f"w{i}" for i in range(VOCABULARY)], unknown="w0").save_pretrained(directory)
     return directory
 
 
