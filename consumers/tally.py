@@ -1,7 +1,7 @@
 """What one mentor process has done so far, as its metric: how cases ended."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from schemas import Outcome
@@ -18,7 +18,7 @@ class Tally:
         self._seconds = 0.0
 
     @contextmanager
-    def working(self) -> Iterator[None]:
+    def working(self) -> Generator[None]:
         """Counts a case as in flight."""
         self._in_flight += 1
         try:

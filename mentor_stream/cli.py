@@ -28,7 +28,7 @@ def main() -> None:
     try:
         app()
     except Exception as error:
-        found = causes(error) if isinstance(error, ExceptionGroup) else [error]
+        found = causes(error)
         if not all(map(_is_users, found)):
             raise
         for cause in found:

@@ -14,7 +14,7 @@ import importlib
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -88,7 +88,8 @@ def check(package: str, table: Mapping[str, Any], setting: str) -> list[str]:
     try:
         plugin, config = configure(package, table, setting)
         with _somebodys(f"{setting}.kind", table["kind"], "its check"):
-            return list(getattr(plugin, "check", lambda _: ())(config))
+            find: Any = getattr(plugin, "check", None)
+            return list(find(config)) if find else []
     except ConfigError as error:
         return [str(error)]
 
@@ -106,7 +107,7 @@ def configure(package: str, table: Mapping[str, Any], setting: str) -> tuple[Plu
 
 
 @contextmanager
-def _somebodys(setting: str, kind: str, what: str) -> Iterator[None]:
+def _somebodys(setting: str, kind: str, what: str) -> Generator[None]:
     """Somebody else's code may raise anything, and may even leave: one line that says what and where."""
     try:
         yield

@@ -6,7 +6,7 @@ Rollout workers, the evaluator and the mentor's length check must agree on it, s
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from pydantic import Field, field_validator
 
@@ -87,6 +87,9 @@ def context_length(policy: Path) -> int | None:
         ) from error
     if not isinstance(config, dict):
         raise ConfigError(f"run.policy is {str(policy)!r}: its config.json holds no object with settings.")
-    places = [place for place in (config, config.get("text_config")) if isinstance(place, dict)]
-    found = [p[name] for p in places for name in ("max_position_embeddings", "n_positions") if p.get(name)]
+    whole = cast("dict[str, Any]", config)
+    inner: dict[str, Any] = whole["text_config"] if isinstance(whole.get("text_config"), dict) else {}
+    found = [
+        p[name] for p in (whole, inner) for name in ("max_position_embeddings", "n_positions") if p.get(name)
+    ]
     return found[0] if found else None

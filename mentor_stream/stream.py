@@ -5,7 +5,7 @@ only, and a poisoned topic stops nobody.
 """
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
@@ -71,7 +71,7 @@ class Stream:
     @asynccontextmanager
     async def consumer(
         self, *wanted: Topic[R], prefetch: int = 64
-    ) -> AsyncIterator[AsyncIterator[Delivery[R]]]:
+    ) -> AsyncGenerator[AsyncIterator[Delivery[R]]]:
         """Deliveries of the wanted topics (one record type), the first topic's first, as a member of the one
         group that works them off."""
         (group,) = {topic.group_of(self.run) for topic in wanted}
@@ -90,7 +90,7 @@ class Stream:
         follow: bool = True,
         prefetch: int = 64,
         on_gap: OnGap | None = None,
-    ) -> AsyncIterator[AsyncIterator[Delivery[R]]]:
+    ) -> AsyncGenerator[AsyncIterator[Delivery[R]]]:
         """Deliveries of the wanted topics from `start`, outside any group; gaps as configured or `on_gap`."""
         kinds = {self.name(topic): topic.record for topic in wanted}
         offsets: dict[TopicPartition, int] = {}
@@ -108,8 +108,9 @@ class Stream:
             return {place: b.next for place, b in bounds.items()}
         if isinstance(start, float | int):
             return dict(await self.broker.offsets_at(self.name(topic), float(start)))
-        given = start if isinstance(start, Mapping) else {}
-        return {place: given.get(place, EARLIEST) for place in bounds}
+        if start == "earliest":
+            return dict.fromkeys(bounds, EARLIEST)
+        return {place: start.get(place, EARLIEST) for place in bounds}
 
     async def tail(self, topic: Topic[R], count: int = 1) -> dict[TopicPartition, int]:
         """The offsets from which reading begins with the last `count` kept records of every partition."""
@@ -167,7 +168,7 @@ class Stream:
 @asynccontextmanager
 async def connect(
     url: str, run: str, component: str, settings: TopicsConfig | None = None
-) -> AsyncIterator[Stream]:
+) -> AsyncGenerator[Stream]:
     """The stream of `run` on the broker behind `url`; missing topics are created, or waited for."""
     settings = settings or TopicsConfig()
     specs = settings.specs(run)

@@ -160,7 +160,7 @@ POLICIES = Topic("policies", schemas.PolicyRelease, lambda r: str(r.policy_versi
 METRICS = Topic("metrics", schemas.Metric, lambda r: r.component, ordered=True)
 DEAD_LETTERS = Topic("dead-letters", schemas.DeadLetter, lambda r: r.source, ordered=True)
 
-ALL: tuple[Topic, ...] = (  # type: ignore[type-arg]
+ALL: tuple[Topic[Any], ...] = (
     QUERIES, GUIDED, GROUPS, COLLAPSED, DIAGNOSES, POLICIES, METRICS, DEAD_LETTERS,
 )  # fmt: skip
 

@@ -1,6 +1,6 @@
 """A stream of single items taken in batches: what is there now, at least one."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Generic, TypeVar
 
@@ -29,7 +29,7 @@ class Batches(Generic[T]):
 
 
 @asynccontextmanager
-async def batched(source: AsyncIterator[T]) -> AsyncIterator[Batches[T]]:
+async def batched(source: AsyncIterator[T]) -> AsyncGenerator[Batches[T]]:
     """Batches of the source's items. One item at most is read ahead."""
     send, receive = anyio.create_memory_object_stream[T](0)
     async with receive, anyio.create_task_group() as tasks:

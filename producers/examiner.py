@@ -1,6 +1,6 @@
 """Who asks the policy and judges its answers: what a rollout worker and the evaluator have in common."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ class Examiner:
 
 
 @asynccontextmanager
-async def examining(config: Config) -> AsyncIterator[Examiner]:
+async def examining(config: Config) -> AsyncGenerator[Examiner]:
     """An examiner as [rollout], [prompt] and [reward] describe it. Raises ConfigError, WorkerDied."""
     tokenizer = PolicyTokenizer(config.run.policy, config.of(PromptConfig))
     engine: Engine = plugins.build(ENGINES, config.of(RolloutConfig).engine, "rollout.engine")

@@ -17,7 +17,7 @@ IDLE = timedelta(days=7)
 def start(*, tensor_parallel: int, seed: int) -> None:
     """Join the process group that torchrun described, or be alone in one."""
     cpu.install()
-    torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
+    torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     backend = "nccl" if torch.cuda.is_available() else "gloo"
     if "RANK" in os.environ:
         dist.init_process_group(backend, timeout=IDLE)

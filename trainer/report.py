@@ -3,7 +3,7 @@
 import logging
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from schemas import Group
@@ -32,14 +32,14 @@ class Report:
         self._last_news = time.monotonic()
 
     @contextmanager
-    def waiting(self) -> Iterator[None]:
+    def waiting(self) -> Generator[None]:
         """Around time spent without groups."""
         started = time.monotonic()
         yield
         self._waited += time.monotonic() - started
 
     @contextmanager
-    def stepping(self) -> Iterator[None]:
+    def stepping(self) -> Generator[None]:
         """Around the optimization step."""
         started = time.monotonic()
         yield

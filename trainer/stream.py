@@ -4,7 +4,7 @@ The main thread belongs to torch. It calls in here and waits; reading goes on me
 bounded, so that a batch is at hand when the step before it ends.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
@@ -98,7 +98,7 @@ class TrainerStream:
 
 
 @contextmanager
-def connect(config: Config) -> Iterator[TrainerStream]:
+def connect(config: Config) -> Generator[TrainerStream]:
     """The run's stream, as the trainer."""
     with (
         start_blocking_portal(backend="trio") as portal,

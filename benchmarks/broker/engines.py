@@ -1,7 +1,7 @@
 """Where the rounds of each engine take place."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +67,7 @@ class Sqlite:
         self._directory, self._synchronous = directory, synchronous
 
     @contextmanager
-    def place(self) -> Iterator[Place]:
+    def place(self) -> Generator[Place]:
         """See Engine.place."""
         with TemporaryDirectory(dir=self._directory) as directory:
             ours = Path(directory).resolve() / "ours.db"
@@ -85,7 +85,7 @@ class Kafka:
         self._url = f"kafka://{servers}"
 
     @contextmanager
-    def place(self) -> Iterator[Place]:
+    def place(self) -> Generator[Place]:
         """See Engine.place."""
         settings, name = parse(self._url), f"benchmark-{uuid4().hex[:12]}"
         ours, bare = f"{name}-ours", f"{name}-bare"
@@ -103,7 +103,7 @@ async def _create(url: str, *topics: str) -> None:
 
 
 @contextmanager
-def cluster(given: str | None, directory: Path) -> Iterator[str]:
+def cluster(given: str | None, directory: Path) -> Generator[str]:
     """host:port of the cluster that was named, or of a node for the block. Raises BrokerError for neither."""
     servers = given or os.environ.get("KAFKA_BOOTSTRAP")
     if servers:

@@ -1,6 +1,6 @@
 """The leak guard at work: decision.py decides, a worker process compares formulas."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -40,7 +40,7 @@ class Guard:
 
 
 @asynccontextmanager
-async def guarding(mode: GuardMode) -> AsyncIterator[Guard]:
+async def guarding(mode: GuardMode) -> AsyncGenerator[Guard]:
     """A guard and, where it needs one, its worker. Raises WorkerDied when that cannot start."""
     if mode != "math":
         yield Guard(mode)

@@ -65,10 +65,10 @@ def informal(text: str) -> list[Numeral]:
         over, under = Fraction(match[1]), Fraction(match[2])
         if under and not _CLOCK.fullmatch(match[0]):
             found.append(_second(match, ("colon", (over, under)), over / under))
-    for match in _SPACED.finditer(text):
-        found.append(_second(match, *_plain(_decimal(re.sub(r"[ -]", "", match[0])))))
-    for match in _THOUSANDS.finditer(text):
-        found.append(_second(match, *_plain(1000 * _decimal(match[1]))))
+    found += (
+        _second(match, *_plain(_decimal(re.sub(r"[ -]", "", match[0])))) for match in _SPACED.finditer(text)
+    )
+    found += (_second(match, *_plain(1000 * _decimal(match[1]))) for match in _THOUSANDS.finditer(text))
     return found
 
 

@@ -128,7 +128,7 @@ _RULES = (
     (re.compile(r"\bhalf (?:a )?dozen\b"), lambda _: "6"),
     (re.compile(r"\b(?:(?:(\d{1,40})|an?) )?dozen\b"), lambda m: str(12 * int(m[1] or 1))),
     (re.compile(rf"\b(\d+(?:\.\d+)?) ({_scale}|hundred)\b"), lambda m: _scaled(m[1], m[2])),
-    (re.compile(rf"\b(?:(\d{{1,40}}|one|an?)[- ])?({_part})(s)?\b"), lambda m: _fraction(m)),
+    (re.compile(rf"\b(?:(\d{{1,40}}|one|an?)[- ])?({_part})(s)?\b"), lambda m: _fraction(m)),  # noqa: PLW0108
     (re.compile(r"\b(\d+|one) and (?:an? )?(\d+/\d+)"), lambda m: f"{m[1].replace('one', '1')} {m[2]}"),
     (re.compile(r"\b(\d+) point (\d(?: \d)*)\b"), lambda m: f"{m[1]}.{m[2].replace(' ', '')}"),
     (re.compile(r"\b(?:minus|negative) (?=[\d.])"), lambda _: " -"),

@@ -4,7 +4,7 @@ import logging
 import math
 import re
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from mentor_stream.answers.prose import WORDS, is_prose
 
@@ -15,12 +15,12 @@ def expressions(latex: str) -> tuple[Any, ...]:
     if WORDS.fullmatch(latex) or not _nests(latex):
         return ()
     sources = [latex] if is_prose(latex) else []
-    return next(filter(None, map(_parse, [*sources, f"${latex}$"])), ())
+    return next((found for source in (*sources, f"${latex}$") if (found := _parse(source))), ())
 
 
 def same(gold: Any, answer: Any) -> bool:
     """Whether two expressions have one value, to more digits than math-verify looks at."""
-    from math_verify import verify
+    from math_verify import verify  # pyright: ignore[reportMissingTypeStubs]
 
     logging.getLogger("math_verify.grader").setLevel(logging.ERROR)
     try:
@@ -43,11 +43,11 @@ def number(value: Any) -> complex | None:
 
 
 def _parse(source: str) -> tuple[Any, ...]:
-    from math_verify import parse
+    from math_verify import parse  # pyright: ignore[reportMissingTypeStubs]
 
     logging.getLogger("math_verify.parser").setLevel(logging.ERROR)  # warns that its clocks are off
     try:
-        found = parse(source, parsing_timeout=0, raise_on_error=True)
+        found = cast("list[Any]", parse(source, parsing_timeout=0, raise_on_error=True))
     except MemoryError:
         raise
     except Exception:

@@ -36,7 +36,7 @@ class Board:
     queues: Queues | None = None
     notes: deque[Note] = field(default_factory=lambda: deque(maxlen=200))
     noted: int = 0
-    next_metric: dict[TopicPartition, int] = field(default_factory=dict)
+    next_metric: dict[TopicPartition, int] = field(default_factory=dict[TopicPartition, int])
 
     def note(self, text: str) -> None:
         """Put up a note for the view."""

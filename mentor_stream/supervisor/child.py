@@ -50,7 +50,7 @@ class Child:
     essential: bool = True
     """Whether the run stops when this keeps dying. One that is not is tried again, at the longest pause."""
     state: State = State.WAITING
-    deaths: list[float] = field(default_factory=list)
+    deaths: list[float] = field(default_factory=list[float])
     process: anyio.abc.Process | None = None
 
     async def keep_alive(self, is_over: Callable[[int], Awaitable[bool]]) -> None:

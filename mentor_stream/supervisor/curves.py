@@ -1,5 +1,8 @@
 """The curves of a run as one picture: what was learned, against the tokens that it took."""
 
+# matplotlib's types are partly unknown.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple

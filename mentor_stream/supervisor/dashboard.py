@@ -50,7 +50,7 @@ class Dashboard:
     """The last versions trained, oldest first; one repeated after a resume replaces what it undid."""
     accuracies: tuple[Accuracy, ...] = ()
     """Held-out evaluations by policy version: the first and the last ones."""
-    reports: Mapping[tuple[str, str], Report] = field(default_factory=dict)
+    reports: Mapping[tuple[str, str], Report] = field(default_factory=dict[tuple[str, str], Report])
     """Latest report of every process of every other component, by component and instance."""
 
     @property
@@ -81,7 +81,7 @@ class Dashboard:
 
     def progress(self) -> float | None:
         """The share of the run that is done, in [0, 1]; None when nothing limits it but its questions."""
-        shares = []
+        shares: list[float] = []
         if self.max_tokens:
             shares.append(self.latest.get("generated_tokens", 0.0) / self.max_tokens)
         if self.max_versions:

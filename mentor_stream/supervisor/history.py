@@ -21,15 +21,15 @@ PAUSE_SECONDS = 60.0
 class History:
     """The run's training steps and evaluations, each once, in order."""
 
-    steps: dict[int, schemas.Metric] = field(default_factory=dict)
+    steps: dict[int, schemas.Metric] = field(default_factory=dict[int, schemas.Metric])
     """What the trainer reported, by policy version."""
-    evaluations: dict[int, schemas.Metric] = field(default_factory=dict)
+    evaluations: dict[int, schemas.Metric] = field(default_factory=dict[int, schemas.Metric])
     """What the evaluator reported, by policy version."""
     seconds: float = 0.0
     """Time in which the run was at work, pauses left out."""
-    undone: set[int] = field(default_factory=set)
+    undone: set[int] = field(default_factory=set[int])
     """Offsets of metrics that a later one replaces."""
-    _offsets: dict[tuple[str, int], int] = field(default_factory=dict)
+    _offsets: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
     _last: float | None = None
 
     def add(self, metric: schemas.Metric, offset: int) -> None:

@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO
@@ -20,7 +20,7 @@ class RunBusy(Exception):
 
 
 @asynccontextmanager
-async def hold(directory: Path, *, patience: float) -> AsyncIterator[int]:
+async def hold(directory: Path, *, patience: float) -> AsyncGenerator[int]:
     """Hold the run; yields the descriptor that the components must inherit.
 
     The kernel frees both locks, however their holders die. Raises RunBusy at once when another supervisor

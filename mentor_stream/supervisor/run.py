@@ -47,7 +47,7 @@ class Run:
     trainer: Child
     release: schemas.PolicyRelease | None = None
     """The newest one known; the final one when the run is over."""
-    gave_up: list[GaveUp] = field(default_factory=list)
+    gave_up: list[GaveUp] = field(default_factory=list[GaveUp])
 
     @property
     def children(self) -> list[Child]:

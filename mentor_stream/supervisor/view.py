@@ -3,7 +3,7 @@
 import sys
 import termios
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 import anyio
@@ -40,7 +40,7 @@ async def _show_live(board: Board, children: Sequence[Child], console: Console) 
 
 
 @contextmanager
-def _no_echo_of_control_keys() -> Iterator[None]:
+def _no_echo_of_control_keys() -> Generator[None]:
     """Keep the terminal from writing ^C into the picture."""
     if not sys.stdin.isatty():
         yield

@@ -6,7 +6,7 @@ A worker that is lost is replaced at the next call.
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -178,7 +178,7 @@ async def pool(
     cpu_seconds: int | None = None,
     memory_megabytes: int | None = None,
     start_timeout: float = 120.0,
-) -> AsyncIterator[Pool]:
+) -> AsyncGenerator[Pool]:
     """Workers for the handler that `factory` (`module:function`) makes of `argument`, in their own process.
 
     `timeout` bounds each call by the clock, `cpu_seconds` (by default the same, rounded up) by the CPU

@@ -1,6 +1,6 @@
 """Judges whole groups through worker processes, so that no completion can take the rollout worker down."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, ClassVar
 
@@ -111,7 +111,7 @@ class Judge:
 
 
 @asynccontextmanager
-async def running(config: RewardConfig) -> AsyncIterator[Judge]:
+async def running(config: RewardConfig) -> AsyncGenerator[Judge]:
     """A judge with its workers. Raises WorkerDied when the verifier cannot be made at all."""
     async with workers.pool(
         "producers.judging.worker:make",

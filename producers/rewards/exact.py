@@ -26,6 +26,7 @@ class ExactReward:
         self._config = config
 
     def score(self, query: schemas.Query, completion: str) -> Judgement:
+        """See Reward.score."""
         expected = self._plain(query.reference)
         if not expected:
             raise Unscorable("the reference is empty")

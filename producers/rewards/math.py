@@ -21,6 +21,7 @@ class MathReward:
     """Reward 1 for an equivalent answer, else 0."""
 
     def score(self, query: schemas.Query, completion: str) -> Judgement:
+        """See Reward.score."""
         from mentor_stream import answers
 
         if not answers.readable(query.reference):

@@ -1,6 +1,6 @@
 """The contract: the next message is gone, because retention was faster, or was never there."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
@@ -106,13 +106,13 @@ async def test_an_offset_beyond_the_end_is_a_gap(broker, name, place, follow):
 
 
 @asynccontextmanager
-async def consuming(broker: Broker, place: TopicPartition, on_gap: OnGap) -> AsyncIterator[Taking]:
+async def consuming(broker: Broker, place: TopicPartition, on_gap: OnGap) -> AsyncGenerator[Taking]:
     async with broker.consumer([place.topic], group=place.topic, prefetch=2, on_gap=on_gap) as consumer:
         yield consumer, consumer.done
 
 
 @asynccontextmanager
-async def reading(broker: Broker, place: TopicPartition, on_gap: OnGap) -> AsyncIterator[Taking]:
+async def reading(broker: Broker, place: TopicPartition, on_gap: OnGap) -> AsyncGenerator[Taking]:
     async with broker.reader({place: 0}, prefetch=2, on_gap=on_gap) as reader:
         yield reader, lambda _: None
 

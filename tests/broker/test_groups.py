@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import anyio
@@ -42,7 +42,7 @@ class Round:
 
 
 @asynccontextmanager
-async def rounds(broker: Broker, topic: str) -> AsyncIterator[Round]:
+async def rounds(broker: Broker, topic: str) -> AsyncGenerator[Round]:
     await broker.create_topics([TopicSpec(topic, PARTITIONS)])
     async with broker.producer() as producer:
         round_ = Round(producer, topic)

@@ -9,7 +9,7 @@ Consumers print "joined" first and leave when their input ends.
 """
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from subprocess import PIPE
 
@@ -46,7 +46,7 @@ class Worker:
 
 
 @asynccontextmanager
-async def worker(*command: str) -> AsyncIterator[Worker]:
+async def worker(*command: str) -> AsyncGenerator[Worker]:
     """Start a worker; it is killed at the end when it still runs."""
     start = [sys.executable, "-m", "tests.broker.worker", *command]
     async with await anyio.open_process(start, stdin=PIPE, stdout=PIPE, stderr=None) as process:

@@ -1,6 +1,6 @@
 """The mentor on a real stream: many cases at once, duplicates, rounds, and what a guide must not publish."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -50,7 +50,7 @@ async def stream(tmp_path: Path) -> AsyncIterator[Stream]:
 @asynccontextmanager
 async def mentoring(
     stream: Stream, guide: ScriptedGuide, config: MentorConfig | None = None, *, max_prompt_tokens: int = 1000
-) -> AsyncIterator[None]:
+) -> AsyncGenerator[None]:
     """A mentor at work on the stream."""
     limits = LengthLimits(prompt=max_prompt_tokens, completion=8, context=None)
     budget = Budget(PromptConfig(), limits, lambda text: len(text.split()))

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def a_config(tmp_path: Path, *, agents: str, guard: str = "text") -> Path:
 
 
 @contextmanager
-def mentor(config: Path) -> Iterator[subprocess.Popen[str]]:
+def mentor(config: Path) -> Generator[subprocess.Popen[str]]:
     """A mentor process; killed at the end if it still runs."""
     process = subprocess.Popen([sys.executable, "-c", START, str(config)], stderr=subprocess.PIPE, text=True)
     try:

@@ -1,7 +1,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def write_config(directory: Path, *, batch_groups: int, epochs: int | None = Non
 
 
 @contextmanager
-def feeding(config: Path) -> Iterator["subprocess.Popen[str]"]:
+def feeding(config: Path) -> Generator["subprocess.Popen[str]"]:
     command = [sys.executable, "-m", "mentor_stream.cli", "feed", str(config)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:

@@ -1,5 +1,5 @@
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ class Rollout:
         self.worker: Any = RolloutWorker(self.config, stream, examiner)
 
     @asynccontextmanager
-    async def working(self) -> AsyncIterator[None]:
+    async def working(self) -> AsyncGenerator[None]:
         with anyio.fail_after(30):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self.worker.work)

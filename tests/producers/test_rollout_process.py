@@ -1,7 +1,7 @@
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -43,7 +43,7 @@ START = (
 
 
 @contextmanager
-def rollout(config: Path) -> Iterator[subprocess.Popen[bytes]]:
+def rollout(config: Path) -> Generator[subprocess.Popen[bytes]]:
     """A rollout process; killed at the end if it still runs."""
     process = subprocess.Popen([sys.executable, "-c", START, str(config)])
     try:

@@ -1,6 +1,6 @@
 """What the supervisor sees of the stream."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -47,7 +47,7 @@ async def test_a_broker_that_is_away_is_noted_once_and_waited_for(
     attempts = 0
 
     @asynccontextmanager
-    async def flaky(config: Config, component: str) -> AsyncIterator[Stream]:
+    async def flaky(config: Config, component: str) -> AsyncGenerator[Stream]:
         nonlocal attempts
         attempts += 1
         if attempts < 4:

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainer.packing import micro_batches
+from trainer.packing import micro_batches, nothing
 from trainer.rows import Row
 
 ROWS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=20)
@@ -41,3 +41,12 @@ def test_every_completion_token_is_predicted_once_from_the_token_before(lengths:
 def test_a_micro_batch_keeps_to_its_limit_unless_one_row_exceeds_it(lengths: list, limit: int) -> None:
     for batch in micro_batches([a_row(i, *length) for i, length in enumerate(lengths)], limit):
         assert batch.tokens_BT.numel() <= limit or len(batch.tokens_BT) == 1
+
+
+def test_a_rank_without_rows_computes_on_a_sequence_and_learns_nothing() -> None:
+    batch = nothing(a_row(1, prompt=3, completion=2))
+    assert batch.tokens_BT.shape == batch.completion_BT.shape == (1, 4)
+    assert not batch.completion_BT.any()
+    assert [len(x) for x in (batch.sampler_N, batch.temperature_N, batch.advantages_N, batch.weights_N)] == [
+        0
+    ] * 4

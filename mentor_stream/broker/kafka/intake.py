@@ -6,7 +6,7 @@ Runs in the client's thread.
 import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from kafka import KafkaConsumer as RawConsumer
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 QUESTION_SECONDS = 2.0
 RETRY_SECONDS = 0.1
 _said = Sparingly()
-_Truncated: Any = errors.LogTruncationError  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+_Truncated = cast("Any", errors.LogTruncationError)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 
 
 class Polled(NamedTuple):

@@ -3,7 +3,7 @@
 import json
 import math
 import struct
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -57,16 +57,11 @@ def _cut(value: Any, depth: int) -> Any:
         case dict() | list() if not depth:
             return "..."
         case dict():
-            items = list(value.items())[:MAX_ITEMS]
-            shown = {
-                _text(key if isinstance(key, str) else repr(key)): _cut(v, depth - 1) for key, v in items
-            }
-            return shown | ({"...": f"and {len(value) - MAX_ITEMS:,} more"} if len(value) > MAX_ITEMS else {})
+            return _cut_map(cast("dict[Any, Any]", value), depth)
         case ["int32" | "float32" as kind, bytes() as data] if len(data) % 4 == 0:
             return _array(kind, data)
         case list():
-            more = [f"... and {len(value) - MAX_ITEMS:,} more"] if len(value) > MAX_ITEMS else []
-            return [_cut(item, depth - 1) for item in value[:MAX_ITEMS]] + more
+            return _cut_list(cast("list[Any]", value), depth)
         case bytes():
             return f"{len(value):,} bytes: {value[:16].hex(' ')}" + " ..." * (len(value) > 16)
         case str():
@@ -75,7 +70,19 @@ def _cut(value: Any, depth: int) -> Any:
             return str(value)
         case None | bool() | int() | float():
             return value
-    return _text(repr(value))
+        case _:
+            return _text(repr(value))
+
+
+def _cut_map(value: dict[Any, Any], depth: int) -> dict[str, Any]:
+    items = list(value.items())[:MAX_ITEMS]
+    shown = {_text(key if isinstance(key, str) else repr(key)): _cut(v, depth - 1) for key, v in items}
+    return shown | ({"...": f"and {len(value) - MAX_ITEMS:,} more"} if len(value) > MAX_ITEMS else {})
+
+
+def _cut_list(value: list[Any], depth: int) -> list[Any]:
+    more = [f"... and {len(value) - MAX_ITEMS:,} more"] if len(value) > MAX_ITEMS else []
+    return [_cut(item, depth - 1) for item in value[:MAX_ITEMS]] + more
 
 
 def _array(kind: str, data: bytes) -> str:

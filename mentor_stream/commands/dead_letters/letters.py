@@ -5,7 +5,7 @@ letter's offset. So it is kept as long as what it speaks of, and every operator 
 """
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -106,7 +106,7 @@ async def get(broker: Broker, run: str, place: int) -> Letter:
 
 
 @asynccontextmanager
-async def reading(broker: Broker, run: str, start: int) -> AsyncIterator[Reader]:
+async def reading(broker: Broker, run: str, start: int) -> AsyncGenerator[Reader]:
     """The topic's messages, letters and marks, from `start` up to its present end."""
     here = await _existing(broker, run)
     async with broker.reader({here: start}, follow=False, on_gap="earliest") as reader:

@@ -126,7 +126,8 @@ def _warning(difference: Difference) -> str | None:
             return f"above {after:,.0f} bytes a partition's oldest are deleted, read or not"
         case "replication":
             return "only Kafka's own kafka-reassign-partitions.sh makes or removes copies"
-    return None
+        case _:
+            return None
 
 
 def _limit(value: Value) -> float:

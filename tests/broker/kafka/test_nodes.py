@@ -1,6 +1,6 @@
 """A cluster of three nodes, every record on all of them: nodes die, hang and come back under load."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -69,7 +69,7 @@ class Traffic:
 
 
 @asynccontextmanager
-async def traffic(broker: Broker, topic: str) -> AsyncIterator[Traffic]:
+async def traffic(broker: Broker, topic: str) -> AsyncGenerator[Traffic]:
     flow = Traffic(topic)
     async with (
         broker.producer() as producer,

@@ -1,6 +1,6 @@
 """Positions that a partition does not have, as kafka-python's client meets them."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -124,7 +124,7 @@ async def test_a_reader_of_some_partitions_takes_in_those_added_and_not_those_le
 
 
 @contextmanager
-def intake(servers: str, topic: str, position: OffsetAndMetadata) -> Iterator[Intake]:
+def intake(servers: str, topic: str, position: OffsetAndMetadata) -> Generator[Intake]:
     """An intake that reads partition 0 from there."""
     settings = parse(f"kafka://{servers}", {})
     raw = RawConsumer(**settings.client_options(), **consumer_options(settings))

@@ -32,8 +32,7 @@ async def main(directory: Path) -> None:
         refusals = [await fill(producer, acknowledged) for _ in range(3)]
         full = len(acknowledged)
         ballast.unlink()
-        for _ in range(5):
-            acknowledged.append((await producer.send("topic", b"key", os.urandom(SIZE))).offset)
+        acknowledged += [(await producer.send("topic", b"key", os.urandom(SIZE))).offset for _ in range(5)]
         refusals.append(await fill(producer, acknowledged))
     # Closed and opened again on a full disk.
     start = {TopicPartition("topic", 0): EARLIEST}

@@ -1,7 +1,7 @@
 """What members and producers do while another connection holds the file's write lock."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 
 
 @contextmanager
-def write_lock(path: Path) -> Iterator[None]:
+def write_lock(path: Path) -> Generator[None]:
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:
