@@ -13,8 +13,11 @@ demo: $(VENV)/installed            ## train the chain demo with a mentor (minute
 demo-vanilla: $(VENV)/installed    ## the same as plain GRPO, without a mentor
 	$(BIN)/mentor-stream up examples/chain/vanilla.toml
 
-test: $(VENV)/installed-dev        ## the whole test suite
-	$(BIN)/python -m pytest
+test: $(VENV)/installed-dev        ## the whole test suite, and how much of the code it runs
+	@$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
 
 lint: $(VENV)/installed-dev        ## style and types
 	$(BIN)/ruff format --check .
