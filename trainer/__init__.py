@@ -7,7 +7,7 @@ validation.py, batches.py, seen.py which groups are learned from, and when
 orders.py, ranks.py, stopping.py   what all ranks do together; the processes; how they are asked to end
 learner.py                         one step: rows.py over grpo.py (the formulas), packing.py, optimizer.py
 architecture.py, model.py, layers.py  the model: what config.json says, and how it is built
-hf.py, codecs.py                   Hugging Face directories in and out
+hf.py, parameters.py                   Hugging Face directories in and out
 release.py, checkpoint.py, shards.py  what stays on disk
 report.py, tally.py, journal.py, health.py  what is told, and when to give up
 precision.py, cpu.py               number formats; hosts without CUDA

@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from trainer.architecture import Architecture
-from trainer.codecs import codec_of
+from trainer.parameters import codec_of
 
 _WEIGHT_FILES = ("*.safetensors", "*.safetensors.index.json", "*.bin", "*.pt", "*.pth", "manifest.json")
 

@@ -15,7 +15,7 @@ def check(
     config: ConfigFile,
     json: Annotated[bool, typer.Option("--json", help="Print the verdict as one JSON object.")] = False,
 ) -> None:
-    """Validate CONFIG and everything it points to, without starting anything."""
+    """Validate CONFIG and what it points to; start nothing."""
     from contextlib import redirect_stdout
 
     from mentor_stream.component import check as check_config

@@ -11,7 +11,7 @@ app = typer.Typer()
 
 @app.command(epilog="Example: mentor-stream feed examples/chain/demo.toml")
 def feed(config: ConfigFile) -> None:
-    """Put questions on the stream, no faster than training takes them."""
+    """Put questions on the stream, as training takes them."""
     _run("feeder", config)
 
 
@@ -29,13 +29,13 @@ def mentor(config: ConfigFile) -> None:
 
 @app.command(epilog="Example: mentor-stream train examples/chain/demo.toml")
 def train(config: ConfigFile) -> None:
-    """Train on the groups that arrive and release new policy versions."""
+    """Train on the groups that arrive, release new policies."""
     _run("trainer", config)
 
 
 @app.command(epilog="Example: mentor-stream evaluate examples/chain/demo.toml")
 def evaluate(config: ConfigFile) -> None:
-    """Measure accuracy on held-out questions, without hints, as releases appear."""
+    """Measure held-out accuracy, without hints, policy by policy."""
     _run("evaluator", config)
 
 

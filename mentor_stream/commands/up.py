@@ -11,9 +11,9 @@ app = typer.Typer()
 
 @app.command(epilog="Example: mentor-stream up examples/chain/demo.toml")
 def up(config: ConfigFile) -> None:
-    """Run every component of CONFIG on this machine, watch over them, and show how training goes.
+    """Run all of CONFIG on this machine and watch over it.
 
-    The same command resumes an interrupted run.
+    It shows how training goes. The same command resumes an interrupted run.
     """
     from mentor_stream.component import check, load_config
     from mentor_stream.supervisor import up as supervise

@@ -1,9 +1,9 @@
 """`mentor-stream up`: every component of a run on this machine, watched over and shown.
 
 Start with supervise.py (one call of it), then run.py (the order of things) and child.py (one process kept
-alive). Decisions stand alone: restarts.py, drain.py, threads.py. What is seen on the way is board.py,
-dashboard.py (its state, reduced from metrics), picture.py (its looks) and view.py; what is left at the
-end is history.py, results.py and curves.py.
+alive). Decisions stand alone: restarts.py, drain.py, threads.py. What is seen on the way is board.py and
+figures.py (reduced from metrics), what is shown of it view/; what is left at the end is history.py,
+results.py and curves.py.
 """
 
 from mentor_stream.config import Config

@@ -12,8 +12,8 @@ from mentor_stream.broker.base import BrokerError, TopicPartition
 from mentor_stream.causes import causes
 from mentor_stream.config import Config
 from mentor_stream.stream import Stream, opened
-from mentor_stream.supervisor.dashboard import Dashboard, begin, observe
 from mentor_stream.supervisor.drain import Queues, read_queues
+from mentor_stream.supervisor.figures import Figures, begin, observe
 
 QUEUE_SECONDS = 1.0
 RECONNECT_SECONDS = 2.0
@@ -31,7 +31,7 @@ class Note(NamedTuple):
 class Board:
     """The present picture of a run, kept up to date by `follow`."""
 
-    dashboard: Dashboard
+    figures: Figures
     started: float = field(default_factory=time.time)
     queues: Queues | None = None
     notes: deque[Note] = field(default_factory=lambda: deque(maxlen=200))
@@ -76,7 +76,7 @@ async def _follow_metrics(stream: Stream, board: Board) -> None:
     start, prefetch = board.next_metric, 1024
     async with stream.reader(topics.METRICS, start=start, prefetch=prefetch, on_gap="earliest") as metrics:
         async for delivery in metrics:
-            board.dashboard = observe(board.dashboard, delivery.record)
+            board.figures = observe(board.figures, delivery.record)
             board.next_metric[delivery.message.place] = delivery.message.offset + 1
 
 

@@ -119,7 +119,7 @@ class Run:
         self.board.note(f"the final policy was not evaluated within {seconds:g} s: results come without it")
 
     def _evaluated(self, version: int) -> bool:
-        known = {accuracy.policy_version for accuracy in self.board.dashboard.accuracies}
+        known = {accuracy.policy_version for accuracy in self.board.figures.accuracies}
         return version in known or self.evaluator.state in (State.FINISHED, State.FAILED)
 
 

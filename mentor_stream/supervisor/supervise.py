@@ -9,10 +9,11 @@ from rich.console import Console
 from mentor_stream.config import Config
 from mentor_stream.stream import opened
 from mentor_stream.supervisor import board as boards
-from mentor_stream.supervisor import lock, messages, results, view
+from mentor_stream.supervisor import lock, messages, results
 from mentor_stream.supervisor.config import SupervisorConfig
 from mentor_stream.supervisor.results import Summary
 from mentor_stream.supervisor.run import FINISH, CommandLine, Run, component_command, new_run
+from mentor_stream.supervisor.view import terminal
 
 FAILED = 1
 
@@ -71,7 +72,7 @@ async def _shown(run: Run, console: Console) -> int | None:
     """Run to the end under the view; the signal that stopped it, if one did."""
     stopped_by = None
     async with anyio.create_task_group() as around:
-        around.start_soon(view.show, run.board, run.children, run.config.of(SupervisorConfig), console)
+        around.start_soon(terminal.show, run.board, run.children, run.config.of(SupervisorConfig), console)
         around.start_soon(boards.follow, run.config, run.board)
         stopped_by = await _until_stopped(run, run.to_the_end)
         around.cancel_scope.cancel()

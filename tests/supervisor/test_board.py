@@ -34,9 +34,9 @@ async def test_the_board_shows_a_runs_past_and_what_waits_in_its_queues(tmp_path
     board = boards.new_board(config)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(boards.follow, config, board)
-        await until(lambda: board.queues is not None and board.dashboard.version == 7)
+        await until(lambda: board.queues is not None and board.figures.version == 7)
         tasks.cancel_scope.cancel()
-    assert board.dashboard.latest == {"reward": 0.25}
+    assert board.figures.latest == {"reward": 0.25}
     assert board.queues is not None
     assert (board.queues.queries, board.queues.guided, board.queues.written) == (1, 0, 1)
 

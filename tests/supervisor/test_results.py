@@ -10,7 +10,7 @@ from mentor_stream import snapshots
 from mentor_stream.supervisor import curves
 from mentor_stream.supervisor.history import History
 from mentor_stream.supervisor.results import copy_model, summarise
-from tests.supervisor.test_dashboard import a_metric, a_step
+from tests.supervisor.test_figures import a_metric, a_step
 
 
 def a_history(*metrics: schemas.Metric) -> History:

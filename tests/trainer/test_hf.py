@@ -6,7 +6,7 @@ from safetensors.torch import load_file
 
 from tests.trainer.policies import VOCABULARY, hf_model
 from trainer import architecture, hf, model
-from trainer.codecs import codec_of
+from trainer.parameters import codec_of
 
 
 def loaded(policy: Path) -> torch.nn.Module:

@@ -6,12 +6,12 @@ import pytest
 from rich.console import Console
 
 from mentor_stream.supervisor.board import Board
-from mentor_stream.supervisor.dashboard import Dashboard, observe
 from mentor_stream.supervisor.drain import Queues
-from mentor_stream.supervisor.picture import line, picture, sparkline
-from tests.supervisor.test_dashboard import a_metric, a_step
+from mentor_stream.supervisor.figures import Figures, observe
+from mentor_stream.supervisor.view.picture import line, picture, sparkline
+from tests.supervisor.test_figures import a_metric, a_step
 
-EMPTY = Dashboard(run="chain", batch_groups=32, max_tokens=400_000)
+EMPTY = Figures(run="chain", batch_groups=32, max_tokens=400_000)
 
 
 def a_board() -> Board:
@@ -66,7 +66,7 @@ def test_a_note_with_square_brackets_is_shown_as_it_is() -> None:
 
 def test_the_line_holds_what_a_log_needs() -> None:
     board = a_board()
-    text = line(board.dashboard, board.queues, 100).plain
+    text = line(board.figures, board.queues, 100).plain
     for expected in (
         "version 42",
         "0.000 -> 0.875 (v40)",

@@ -13,7 +13,7 @@ from rich.live import Live
 from mentor_stream.supervisor.board import Board
 from mentor_stream.supervisor.child import Child
 from mentor_stream.supervisor.config import SupervisorConfig
-from mentor_stream.supervisor.picture import line, note_line, picture
+from mentor_stream.supervisor.view.picture import line, note_line, picture
 
 REFRESH_SECONDS = 0.5
 
@@ -61,7 +61,7 @@ async def _show_plain(board: Board, seconds: float, console: Console) -> None:
         while True:
             printed = _print_notes(board, printed, console)
             if time.monotonic() >= next_line:
-                console.print(line(board.dashboard, board.queues, time.time()), soft_wrap=True)
+                console.print(line(board.figures, board.queues, time.time()), soft_wrap=True)
                 next_line = time.monotonic() + seconds
             await anyio.sleep(REFRESH_SECONDS)
     finally:

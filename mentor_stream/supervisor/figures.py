@@ -1,4 +1,4 @@
-"""What a run looks like at one moment, reduced from its metrics. Its looks are picture.py's."""
+"""The figures of a run at one moment, reduced from its metrics. What is shown of them is view/'s."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -39,7 +39,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Dashboard:
+class Figures:
     """Everything the metrics of a run said so far that is worth a look."""
 
     run: str
@@ -100,9 +100,9 @@ class Dashboard:
         return (1.0 - last) * (ended - began) / (last - first)
 
 
-def begin(run: RunConfig) -> Dashboard:
-    """The dashboard before the first metric."""
-    return Dashboard(
+def begin(run: RunConfig) -> Figures:
+    """The figures before the first metric."""
+    return Figures(
         run=run.name,
         batch_groups=run.batch_groups,
         max_tokens=run.max_tokens,
@@ -110,8 +110,8 @@ def begin(run: RunConfig) -> Dashboard:
     )
 
 
-def observe(state: Dashboard, metric: schemas.Metric) -> Dashboard:
-    """The dashboard after one more metric. Metrics of one process arrive in order."""
+def observe(state: Figures, metric: schemas.Metric) -> Figures:
+    """The figures after one more metric. Metrics of one process arrive in order."""
     if metric.component == "trainer" and metric.policy_version is not None:
         return replace(state, steps=_with_step(state.steps, metric, metric.policy_version))
     if metric.component == "evaluator" and metric.policy_version is not None:

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from mentor_stream.supervisor.board import Board, Note
 from mentor_stream.supervisor.child import Child, State
-from mentor_stream.supervisor.dashboard import Dashboard
 from mentor_stream.supervisor.drain import Queues
+from mentor_stream.supervisor.figures import Figures
 
 BARS = "▁▂▃▄▅▆▇█"
 SHOWN_NOTES = 4
@@ -41,7 +41,7 @@ class Row(NamedTuple):
     curve: str = ""
 
 
-def line(state: Dashboard, queues: Queues | None, now: float) -> Text:
+def line(state: Figures, queues: Queues | None, now: float) -> Text:
     """The state in one line, for logs and pipes."""
     rows = [Row("version", f"{state.version:,}"), *_outcome_rows(state, arrow="->")]
     rows += [*_queue_rows(state, queues), *_sampling_rows(state, now), *_token_rows(state)]
@@ -51,7 +51,7 @@ def line(state: Dashboard, queues: Queues | None, now: float) -> Text:
 
 def picture(board: Board, children: Sequence[Child], now: float, width: int) -> RenderableType:
     """The whole dashboard: 24 rows on a terminal at least `WIDE` columns wide, more on a narrow one."""
-    state = board.dashboard
+    state = board.figures
     parts: list[RenderableType] = [
         _progress(state),
         Text(),
@@ -74,7 +74,7 @@ def picture(board: Board, children: Sequence[Child], now: float, width: int) -> 
 
 
 def _details(board: Board, children: Sequence[Child], now: float, width: int) -> RenderableType:
-    training = _table("training", _training_rows(board.dashboard))
+    training = _table("training", _training_rows(board.figures))
     stream, components = _table("stream", _stream_rows(board, now)), _components(children)
     grid = Table.grid(padding=(0, 4))
     if width >= WIDE:
@@ -84,7 +84,7 @@ def _details(board: Board, children: Sequence[Child], now: float, width: int) ->
     return grid
 
 
-def _progress(state: Dashboard) -> RenderableType:
+def _progress(state: Figures) -> RenderableType:
     grid = Table.grid(expand=True, padding=(0, 2))
     share, left = state.progress(), state.seconds_left()
     grid.add_column(ratio=1)
@@ -98,7 +98,7 @@ def _progress(state: Dashboard) -> RenderableType:
     return grid
 
 
-def _token_rows(state: Dashboard) -> list[Row]:
+def _token_rows(state: Figures) -> list[Row]:
     tokens = state.latest.get("generated_tokens", 0.0)
     rows = [Row("tokens", f"{tokens:,.0f}" + (f" of {state.max_tokens:,}" if state.max_tokens else ""))]
     if state.max_versions:
@@ -106,7 +106,7 @@ def _token_rows(state: Dashboard) -> list[Row]:
     return rows
 
 
-def _outcome_rows(state: Dashboard, arrow: str = "→") -> list[Row]:
+def _outcome_rows(state: Figures, arrow: str = "→") -> list[Row]:
     fractions = [
         Row(label, _numbers(state.latest, f"{{{name}:.2f}}"), sparkline(state.curve(name)))
         for label, name in (
@@ -118,7 +118,7 @@ def _outcome_rows(state: Dashboard, arrow: str = "→") -> list[Row]:
     return [_accuracy_row(state, arrow), *fractions]
 
 
-def _accuracy_row(state: Dashboard, arrow: str) -> Row:
+def _accuracy_row(state: Figures, arrow: str) -> Row:
     known = state.accuracies
     if not known:
         return Row("held-out accuracy", MISSING)
@@ -129,7 +129,7 @@ def _accuracy_row(state: Dashboard, arrow: str) -> Row:
     return Row("held-out accuracy", value, sparkline([a.accuracy for a in known]))
 
 
-def _training_rows(state: Dashboard) -> list[Row]:
+def _training_rows(state: Figures) -> list[Row]:
     value = state.latest
     return [
         Row("version", f"{state.version:,}"),
@@ -145,7 +145,7 @@ def _training_rows(state: Dashboard) -> list[Row]:
 
 
 def _stream_rows(board: Board, now: float) -> list[Row]:
-    state = board.dashboard
+    state = board.figures
     lessons = (
         f"{state.total('mentor', 'hints'):,.0f} hints, {state.total('mentor', 'fallbacks'):,.0f} fallbacks"
     )
@@ -156,7 +156,7 @@ def _stream_rows(board: Board, now: float) -> list[Row]:
     ]
 
 
-def _queue_rows(state: Dashboard, queues: Queues | None) -> list[Row]:
+def _queue_rows(state: Figures, queues: Queues | None) -> list[Row]:
     pending = _numbers(state.latest, f"{{pending_groups:,.0f}} of {state.batch_groups}")
     rollout = f"{queues.queries + queues.guided} ({queues.guided} guided)" if queues else MISSING
     return [
@@ -206,7 +206,7 @@ def sparkline(values: Sequence[float], width: int = SPARK_WIDTH) -> str:
     return "".join(BARS[round(min(1.0, max(0.0, value)) * (len(BARS) - 1))] for value in values)
 
 
-def _sampling_rows(state: Dashboard, now: float) -> list[Row]:
+def _sampling_rows(state: Figures, now: float) -> list[Row]:
     return [
         Row("sampled", f"{state.total('rollout', 'groups'):,.0f} groups"),
         Row("sampling", f"{state.rate('rollout', 'tokens_per_second', now):,.0f} tokens/s"),

@@ -6,7 +6,7 @@ import torch
 from safetensors.torch import load_file
 
 from trainer import architecture
-from trainer.codecs import codec_of
+from trainer.parameters import codec_of
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

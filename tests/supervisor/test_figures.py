@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import schemas
-from mentor_stream.supervisor.dashboard import FRESH_SECONDS, KEPT_POINTS, Dashboard, observe
+from mentor_stream.supervisor.figures import FRESH_SECONDS, KEPT_POINTS, Figures, observe
 
-EMPTY = Dashboard(run="test", batch_groups=32, max_tokens=1000)
+EMPTY = Figures(run="test", batch_groups=32, max_tokens=1000)
 
 
 def a_metric(
@@ -24,7 +24,7 @@ def a_step(version: int, time: float = 0.0, **values: float) -> schemas.Metric:
     return a_metric("trainer", time=time, version=version, **values)
 
 
-def seen(*metrics: schemas.Metric, start: Dashboard = EMPTY) -> Dashboard:
+def seen(*metrics: schemas.Metric, start: Figures = EMPTY) -> Figures:
     return reduce(observe, metrics, start)
 
 
@@ -65,11 +65,11 @@ def test_totals_include_the_processes_that_died_and_rates_do_not() -> None:
 
 
 def test_progress_is_that_of_the_limit_that_will_be_reached_first() -> None:
-    both = Dashboard(run="test", batch_groups=1, max_tokens=1000, max_versions=10)
+    both = Figures(run="test", batch_groups=1, max_tokens=1000, max_versions=10)
     step = a_step(6, generated_tokens=200)
     assert seen(step, start=both).progress() == pytest.approx(0.6)
     assert seen(step).progress() == pytest.approx(0.2)
-    assert seen(step, start=Dashboard(run="test", batch_groups=1)).progress() is None
+    assert seen(step, start=Figures(run="test", batch_groups=1)).progress() is None
 
 
 def test_the_time_left_follows_from_the_pace_of_the_last_minutes() -> None:

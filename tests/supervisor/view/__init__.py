@@ -1,0 +1,1 @@
+"""What is shown while a run is at work."""
