@@ -85,6 +85,7 @@ def consume(job: Job) -> None:
 def watch(job: Job) -> None:
     """Note where the group would go on, many times a second."""
     _own_stderr(job)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a measurement of coverage may have left its own
     journal, seen = Journal(job.journal), dict[int, int]()
     for committed in _LOOKS[job.url.partition(":")[0]](job):
         moment = now()
