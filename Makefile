@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := @$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# two at a time, a file in one process: tests of a file share what they start
+PARALLEL ?= --numprocesses 2 --dist loadfile --no-loadscope-reorder
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: demo demo-vanilla test lint clean
@@ -13,11 +15,15 @@ demo: $(VENV)/installed            ## train the chain demo with a mentor (minute
 demo-vanilla: $(VENV)/installed    ## the same as plain GRPO, without a mentor
 	$(BIN)/mentor-stream up examples/chain/vanilla.toml
 
-test: $(VENV)/installed-dev        ## the whole test suite, and how much of the code it runs
+test: $(VENV)/installed-dev        ## the whole test suite; COVERAGE=1 also prints how much of the code it runs
+ifdef COVERAGE
 	@$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/coverage run -m pytest $(PARALLEL)
 	@$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
+else
+	$(BIN)/python -m pytest $(PARALLEL)
+endif
 
 lint: $(VENV)/installed-dev        ## style and types
 	$(BIN)/ruff format --check .
