@@ -32,8 +32,8 @@ lint: $(VENV)/installed-dev        ## style and types
 
 # torch goes first and alone, so that pip settles on the pinned build before anything asks for "a torch".
 $(VENV)/torch: constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'
 	@echo "Installing PyTorch into $(VENV), once: some hundred MB to a few GB, depending on the build pip finds."
-	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Python 3.11 or newer is needed: make PYTHON=python3.11"'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) torch
 	touch $@

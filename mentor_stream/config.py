@@ -5,8 +5,9 @@ environment as MENTOR_STREAM__SECTION__KEY (nested tables: one more __ each).
 """
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, get_args
 
@@ -22,6 +23,9 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 ENV_PREFIX = "MENTOR_STREAM__"
+
+Known = Mapping[tuple[int | str, ...], Sequence[str]]
+"""The names that there are in a table of the file, by its place."""
 
 
 class ConfigError(Exception):
@@ -154,7 +158,10 @@ def _read(path: Path, wanted: Mapping[str, type[Section]]) -> BaseModel:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"config file {path} is not valid TOML: {error}") from error
     except ValidationError as error:
-        raise ConfigError("\n".join(_problem(e) for e in error.errors())) from error
+        known: Known = {(): list(wanted)} | {
+            (table,): list(kind.model_fields) for table, kind in wanted.items()
+        }
+        raise ConfigError("\n".join(_problem(e, known) for e in error.errors())) from error
     except SettingsError as error:
         raise ConfigError(f"the environment's {ENV_PREFIX}...: {error}") from error
     except (OSError, ValueError, RecursionError) as error:
@@ -171,16 +178,23 @@ def parse_section(kind: type[S], table: Mapping[str, Any], setting: str) -> S:
     try:
         return kind.model_validate(table)
     except ValidationError as error:
-        raise ConfigError("\n".join(_problem(e, setting) for e in error.errors())) from error
+        known: Known = {(): list(kind.model_fields)}
+        raise ConfigError("\n".join(_problem(e, known, setting) for e in error.errors())) from error
 
 
-def _problem(error: ErrorDetails, setting: str = "") -> str:
+def _problem(error: ErrorDetails, known: Known, setting: str = "") -> str:
+    """One line."""
     where = ".".join(filter(None, [setting, *map(str, error["loc"])]))
     if error["type"] == "extra_forbidden":
-        return f"{where}: no such setting. Check the spelling, or take it out."
+        *place, name = error["loc"]
+        near = get_close_matches(str(name), known.get(tuple(place), ()), 1)
+        meant = f"Did you mean {near[0]}? " if near else ""
+        return f"{where}: no such setting. {meant}Check the spelling, or take it out."
     if error["type"] == "missing":
         return f"{where} is missing. It has no default: set it."
     message = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "dict_type":
+        message = 'expected a table, such as { kind = "..." }'
     if isinstance(error["input"], Mapping) and error["type"] == "value_error":
         return f"{where}: {message}."  # of a whole section: it is not repeated
     return f"{where} is {error['input']!r}: {message[:1].lower()}{message[1:]}."

@@ -1,8 +1,8 @@
 """Named parts that a config chooses: engines, rewards, guides, agents.
 
 A name is a module of the package that holds them (`math` is producers/rewards/math.py) or, for a
-reader's own, a dotted `package.module` or a `module:object`, importable from the working directory. Each
-offers two names:
+reader's own, a `module` of the working directory, a dotted `package.module` or a `module:object`. Each offers
+two names:
 
     Config               a Section with the part's options
     build(config, ...)   the part, made from them
@@ -39,7 +39,7 @@ def load(package: str, kind: str, setting: str) -> Plugin:
             f"{setting} is {kind!r}: expected module:object, package.module or one of those known: "
             f"{', '.join(known(package))}"
         )
-    own = ":" in kind or "." in kind
+    own = ":" in kind or "." in kind or (kind not in known(package) and Path(f"{kind}.py").is_file())
     module_name, _, attribute = kind.partition(":") if own else (f"{package}.{kind}", "", "")
     importable_from_here()
     with _somebodys(setting, kind, "importing it"):
@@ -48,7 +48,7 @@ def load(package: str, kind: str, setting: str) -> Plugin:
         except ModuleNotFoundError as error:
             if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
                 raise ConfigError(f"{setting} is {kind!r}: it needs the package {error.name}") from error
-            way_out = f"known: {', '.join(known(package))}; your own as module:object"
+            way_out = f"known: {', '.join(known(package))}; your own as module:object or package.module"
             way_out = "is the module importable from here?" if own else way_out
             raise ConfigError(f"{setting} is {kind!r}: not found; {way_out}") from error
         for name in filter(None, attribute.split(".")):
@@ -57,7 +57,9 @@ def load(package: str, kind: str, setting: str) -> Plugin:
             found = getattr(found, name)
         for name in ("Config", "build"):
             if not hasattr(found, name):
-                raise ConfigError(f"{setting} is {kind!r}: it offers no {name}")
+                raise ConfigError(
+                    f"{setting} is {kind!r}: it offers no {name}; name what has Config and build"
+                )
         if not (isinstance(found.Config, type) and issubclass(found.Config, Section)):
             raise ConfigError(f"{setting} is {kind!r}: its Config is no mentor_stream.config.Section")
     return found

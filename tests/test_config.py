@@ -42,6 +42,12 @@ def written(directory: Path, text: str) -> Path:
     return path
 
 
+class Parts(Section):
+    table: ClassVar[str] = "parts"
+
+    guide: dict[str, Any] = {}  # noqa: RUF012
+
+
 def refusal(path: Path, *kinds: type[Section]) -> list[str]:
     with pytest.raises(ConfigError) as caught:
         load(path, kinds)
@@ -61,9 +67,19 @@ def test_a_section_with_a_required_setting_may_not_be_left_out(tmp_path: Path) -
 def test_an_unknown_key_and_an_unknown_table_are_named(tmp_path: Path) -> None:
     path = written(tmp_path, RUN + "batch_group = 3\n[lessns]\nsize = 4\n")
     assert refusal(path, Lessons) == [
-        "run.batch_group: no such setting. Check the spelling, or take it out.",
-        "lessns: no such setting. Check the spelling, or take it out.",
+        "run.batch_group: no such setting. Did you mean batch_groups? Check the spelling, or take it out.",
+        "lessns: no such setting. Did you mean lessons? Check the spelling, or take it out.",
     ]
+
+
+def test_a_setting_like_no_other_is_named_without_a_guess(tmp_path: Path) -> None:
+    path = written(tmp_path, RUN + "xylophone = 3\n")
+    assert refusal(path) == ["run.xylophone: no such setting. Check the spelling, or take it out."]
+
+
+def test_a_name_where_a_table_is_due_shows_what_a_table_looks_like(tmp_path: Path) -> None:
+    path = written(tmp_path, RUN + "[parts]\nguide = 'fdcg'\n")
+    assert refusal(path, Parts) == ["parts.guide is 'fdcg': expected a table, such as { kind = \"...\" }."]
 
 
 def test_every_problem_is_reported_at_once_with_its_setting_and_value(tmp_path: Path) -> None:

@@ -49,6 +49,16 @@ def test_a_readers_own_object_is_built_with_its_options_and_the_context(own_modu
     assert plugins.build("producers.rewards", table, "reward.verifier", "context") == (5, ("context",))
 
 
+def test_a_module_of_the_working_directory_is_a_plugin_by_its_plain_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("plain_reward.py").write_text(
+        "from mentor_stream.config import Section\nclass Config(Section): pass\ndef build(config): return 7\n"
+    )
+    assert plugins.build("producers.rewards", {"kind": "plain_reward"}, "reward.verifier") == 7
+
+
 def test_an_unknown_option_is_named_with_the_setting(own_module: str) -> None:
     with pytest.raises(ConfigError, match=r"reward\.verifier\.strngth: no such setting"):
         plugins.build("producers.rewards", {"kind": f"{own_module}:Mine", "strngth": 5}, "reward.verifier")
