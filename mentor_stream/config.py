@@ -24,8 +24,8 @@ from pydantic_core import ErrorDetails
 
 ENV_PREFIX = "MENTOR_STREAM__"
 
-Known = Mapping[tuple[int | str, ...], Sequence[str]]
-"""The names that there are in a table of the file, by its place."""
+Known = Mapping[str, Sequence[str]]
+"""The names that there are in a table, by its place: none is the outermost."""
 
 
 class ConfigError(Exception):
@@ -158,9 +158,7 @@ def _read(path: Path, wanted: Mapping[str, type[Section]]) -> BaseModel:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"config file {path} is not valid TOML: {error}") from error
     except ValidationError as error:
-        known: Known = {(): list(wanted)} | {
-            (table,): list(kind.model_fields) for table, kind in wanted.items()
-        }
+        known: Known = {"": list(wanted)} | {table: list(kind.model_fields) for table, kind in wanted.items()}
         raise ConfigError("\n".join(_problem(e, known) for e in error.errors())) from error
     except SettingsError as error:
         raise ConfigError(f"the environment's {ENV_PREFIX}...: {error}") from error
@@ -178,7 +176,7 @@ def parse_section(kind: type[S], table: Mapping[str, Any], setting: str) -> S:
     try:
         return kind.model_validate(table)
     except ValidationError as error:
-        known: Known = {(): list(kind.model_fields)}
+        known: Known = {"": list(kind.model_fields)}
         raise ConfigError("\n".join(_problem(e, known, setting) for e in error.errors())) from error
 
 
@@ -187,7 +185,7 @@ def _problem(error: ErrorDetails, known: Known, setting: str = "") -> str:
     where = ".".join(filter(None, [setting, *map(str, error["loc"])]))
     if error["type"] == "extra_forbidden":
         *place, name = error["loc"]
-        near = get_close_matches(str(name), known.get(tuple(place), ()), 1)
+        near = get_close_matches(str(name), known.get(".".join(map(str, place)), ()), 1)
         meant = f"Did you mean {near[0]}? " if near else ""
         return f"{where}: no such setting. {meant}Check the spelling, or take it out."
     if error["type"] == "missing":
