@@ -3,7 +3,10 @@
 Starting it imports typer only; each command imports what it needs.
 """
 
+import errno
+import os
 import sys
+from pathlib import Path
 
 import typer
 
@@ -25,6 +28,8 @@ for command in (components, up, check, schemas, topics, dead_letters):
 
 def main() -> None:
     """Entry point. What a user can mend is a clear line and exit code 2; anything unexpected a traceback."""
+    if sys.stdout is None:  # closed by whoever started us
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
     try:
         app()
     except Exception as error:
@@ -36,12 +41,17 @@ def main() -> None:
         sys.exit(2)
 
 
+def _is_full(error: BaseException) -> bool:
+    """Whether the disk behind the output is."""
+    return isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None
+
+
 def _is_users(error: BaseException) -> bool:
     from mentor_stream.broker.base import BrokerError
     from mentor_stream.config import ConfigError
     from mentor_stream.snapshots import SnapshotError
 
-    return isinstance(error, ConfigError | BrokerError | SnapshotError)
+    return isinstance(error, ConfigError | BrokerError | SnapshotError) or _is_full(error)
 
 
 if __name__ == "__main__":

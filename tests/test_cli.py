@@ -1,5 +1,7 @@
 """The command line as a user meets it."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,3 +36,15 @@ def test_a_missing_config_file_is_one_line_and_no_traceback(command: str, tmp_pa
     assert failed.returncode == 2
     assert failed.stderr.startswith("mentor-stream: config file nowhere.toml: no such file")
     assert "Traceback" not in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "words"), [("&-", 0, ""), ("/dev/full", 2, "No space left on device")]
+)
+def test_an_output_that_takes_nothing_is_no_traceback(output: str, code: int, words: str) -> None:
+    command = [sys.executable, "-m", "mentor_stream.cli", "schemas"]
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" >{output}', "sh", *command], capture_output=True, text=True
+    )
+    assert "Traceback" not in done.stderr
+    assert (done.returncode, words in done.stderr) == (code, True), done.stderr

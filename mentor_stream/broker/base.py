@@ -80,6 +80,12 @@ class Message:
     headers: tuple[tuple[str, bytes], ...] = ()
 
     @property
+    def size(self) -> int:
+        """Bytes of key, value and headers."""
+        headers = sum(len(name) + len(text) for name, text in self.headers) if self.headers else 0
+        return len(self.key) + len(self.value) + headers
+
+    @property
     def place(self) -> TopicPartition:
         """The partition it stands in."""
         return TopicPartition(self.topic, self.partition)

@@ -3,7 +3,7 @@
 settings.py  what a kafka:// URL and the environment say about the cluster; security.py: who we are to it
 client.py    one kafka-python client, one call at a time, and its errors in our terms
 network.py   its connections, what they receive (receiving.py), what is wrong with them (trouble.py), said
-             once (quiet.py)
+             once (quiet.py); headers.py: names of headers that are no text
 admin.py     offsets and lag; topics.py makes, changes and describes topics
 producer.py  durable appends, with bounded bytes under way (budget.py); courier.py goes between the event loop
              and kafka-python's producer, which sender.py mends (handover.py: from its thread to the loop)

@@ -141,11 +141,19 @@ def explained(error: errors.KafkaError, settings: ConnectionSettings) -> BrokerE
             f"{_words(error)} does not exist: `mentor-stream topics create CONFIG` makes the topics of a run"
         )
     if isinstance(error, TOO_LARGE):
-        return MessageTooLarge(f"{error}. Raise topics.max_record_bytes")
+        return MessageTooLarge(
+            f"the cluster refuses a message as too large ({_words(error)}): raise its max_record_bytes in "
+            "[topics] and alter the topic; beside the value there is room for a key and headers of 4 kB"
+        )
     if isinstance(error, errors.AuthorizationError):
         return BrokerError(
             f"run.broker is {settings.url}: {error}. The cluster has to allow it to the user "
             f"{settings.security.username or 'ANONYMOUS'}"
+        )
+    if isinstance(error, errors.InvalidSessionTimeoutError):
+        return BrokerError(
+            f"run.broker has session_timeout={settings.session_timeout:g}, which the cluster does not allow: "
+            "its group.min.session.timeout.ms and group.max.session.timeout.ms say what it does (6 to 1800 s)"
         )
     if isinstance(error, errors.UnsupportedCodecError):
         return BrokerError(f"run.broker is {settings.url}: {_missing_codec(str(error))}")

@@ -17,6 +17,7 @@ from mentor_stream.broker.base import (
     TopicState,
     UnknownTopic,
 )
+from mentor_stream.broker.kafka import headers
 from mentor_stream.broker.kafka.admin import Admin
 from mentor_stream.broker.kafka.client import opened
 from mentor_stream.broker.kafka.consumer import consuming
@@ -108,6 +109,7 @@ async def connect(url: str, *, create: bool = True) -> AsyncGenerator[Broker]:
     """
     settings = parse(url)
     quiet()
+    headers.install()
     options = {"request_timeout_ms": QUESTION_MS}
     async with opened(KafkaAdminClient, KafkaAdminClient.close, settings, **options) as client:
         yield KafkaBroker(settings, Admin(client))

@@ -65,7 +65,7 @@ class Lane:
         """The next message that is here. Raises OffsetGap, each time, when it is gone."""
         if self._waiting:
             message = self._waiting.popleft()
-            self._waiting_bytes -= len(message.value)
+            self._waiting_bytes -= message.size
             self._want()
             return message
         if self._gap is not None:
@@ -142,7 +142,7 @@ class Lane:
             self._meet(gap)
         for message in outcome.polled.messages:
             self._prefixes[message.place].delivered(message.offset)
-            self._waiting_bytes += len(message.value)
+            self._waiting_bytes += message.size
         self._waiting.extend(outcome.polled.messages)
         self._out += len(outcome.polled.messages)
         self._behind = outcome.behind
@@ -174,7 +174,7 @@ class Lane:
             return
         self._out -= len(prefix)
         self._waiting = deque(message for message in self._waiting if message.place != place)
-        self._waiting_bytes = sum(len(message.value) for message in self._waiting)
+        self._waiting_bytes = sum(message.size for message in self._waiting)
         if self._gap is not None and self._gap.place == place:
             self._gap = None
 

@@ -60,6 +60,8 @@ class ConnectionSettings:
 
 
 _TIMES = ("connect_timeout", "send_timeout", "session_timeout", "stall_timeout")
+LEAST_SECONDS, MOST_SECONDS = 0.01, 86_400.0
+"""Beyond a day kafka-python's milliseconds do not fit their field, and it would read nothing, for ever."""
 _KNOWN = (*_TIMES, "compression", *security.OPTIONS)
 
 
@@ -95,6 +97,8 @@ def _server(text: str) -> str:
         raise BrokerError(f"run.broker names the server {text!r}: {error}") from error
     if not host:
         raise BrokerError(f"run.broker names the server {text!r}: expected host:port")
+    if port == 0:
+        raise BrokerError(f"run.broker names the server {text!r}: expected a port from 1 to 65535")
     return f"[{host}]:{port or DEFAULT_PORT}" if ":" in host else f"{host}:{port or DEFAULT_PORT}"
 
 
@@ -117,8 +121,9 @@ def _seconds(name: str, text: str) -> float:
         value = float(text)
     except ValueError:
         value = 0
-    if not 0 < value < float("inf"):
-        raise BrokerError(f"run.broker has {name}={text}: expected a number above 0")
+    if not LEAST_SECONDS <= value <= MOST_SECONDS:
+        expected = f"expected seconds, from {LEAST_SECONDS:g} to {MOST_SECONDS:g}"
+        raise BrokerError(f"run.broker has {name}={text}: {expected}")
     return value
 
 

@@ -14,6 +14,9 @@ _TLS_ALERT = 0x1503
 """How a TLS server's complaint begins; to a client that expects a length there it is one of 336 MB."""
 
 
+_FOREIGN = re.compile(r"Invalid frame length|Correlation IDs do not match|UnrecognizedBroker")
+
+
 class Trouble(NamedTuple):
     """One reason, and whether trying again may help."""
 
@@ -49,6 +52,8 @@ def trouble(error: BaseException, security: Security) -> Trouble:
         return Trouble(
             f"it speaks TLS at this port: set {where('security_protocol')} to {tls}", passing=False
         )
+    if _FOREIGN.search(text):
+        return Trouble(f"it does not speak Kafka at this port ({text})")
     return Trouble(_plain(text))
 
 

@@ -39,6 +39,8 @@ def check(url: str, *, copies: int) -> None:
         )
     try:
         nearest = next(place for place in (path, *path.parents) if place.exists())
+        if nearest == path and not path.is_file():
+            raise BrokerError(f"run.broker is {url!r}: it is no file. Name one, made when missing")
         with path.open("rb") if nearest == path else BytesIO() as file:
             begin = file.read(len(MAGIC))
     except OSError as error:

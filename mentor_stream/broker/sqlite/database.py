@@ -116,6 +116,8 @@ def explained(error: Exception, location: Location) -> Exception:
             return BrokerError(
                 f"{path} cannot be opened for writing ({error}). Check the path and its rights"
             )
+        case sqlite3.SQLITE_ERROR if "no such" in str(error):
+            return BrokerError(f"{path} is no whole stream ({error}): let run.broker name another file")
         case None if isinstance(error, OSError):
             return BrokerError(f"{path} cannot be used: {error}")
         case _:

@@ -96,7 +96,7 @@ class Lane:
             if self._holds(cursor):
                 cursor.position = message.offset + 1
                 self._waiting.append((cursor, message))
-                self._bytes += len(message.value)
+                self._bytes += message.size
         for place, kept in fetched.kept.items():
             if self._holds(cursors[place]):
                 self._move(cursors[place], kept)
@@ -108,7 +108,7 @@ class Lane:
         if isinstance(message, Gap):
             raise OffsetGap(message.error)
         self._waiting.popleft()
-        self._bytes -= len(message.value)
+        self._bytes -= message.size
         cursor.prefix.delivered(message.offset)
         return message
 
@@ -130,7 +130,7 @@ class Lane:
                 self.cursors[new.place] = new
                 self.stale = True
         self._waiting = deque((cursor, message) for cursor, message in self._waiting if self._holds(cursor))
-        self._bytes = sum(len(message.value) for _, message in self._waiting if isinstance(message, Message))
+        self._bytes = sum(message.size for _, message in self._waiting if isinstance(message, Message))
 
     def _move(self, cursor: Cursor, kept: Bounds) -> None:
         """Go where the partition has messages, or fetch no more, when it has none at the cursor."""

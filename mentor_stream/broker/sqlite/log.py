@@ -110,7 +110,7 @@ def fetch(connection: sqlite3.Connection, spans: Sequence[Span], *, count: int, 
             kept[span.place] = gap
             found = found if span.first == EARLIEST else []
         messages.extend(found)
-        size -= sum(len(message.value) for message in found)
+        size -= sum(message.size for message in found)
         cut = cut or len(found) == share
     messages.sort(key=lambda message: message.timestamp)
     return Fetched(messages, cut or size <= 0, kept, catalog.version(connection))
@@ -135,7 +135,7 @@ def _read(connection: sqlite3.Connection, span: Span, count: int, size: int) -> 
         for row, timestamp, key, headers, data, codec in rows:
             value = unpack(Stored(codec, data)) if codec else data
             messages.append(Message(*span.place, row % END, key, value, timestamp, _unpack_headers(headers)))
-            size -= len(value)
+            size -= messages[-1].size
             if size <= 0:
                 break
     return messages

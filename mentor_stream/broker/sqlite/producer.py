@@ -11,7 +11,7 @@ from typing import NamedTuple
 import anyio
 from anyio import to_thread
 
-from mentor_stream.broker.base import BrokerError, MessageTooLarge, Receipt, TopicSpec
+from mentor_stream.broker.base import BrokerError, BrokerUnavailable, MessageTooLarge, Receipt, TopicSpec
 from mentor_stream.broker.sqlite import catalog, log
 from mentor_stream.broker.sqlite.compression import Stored, pack
 from mentor_stream.broker.sqlite.database import Database
@@ -130,10 +130,19 @@ class SqliteProducer:
             values = await self._packed(batch.messages)
             append = partial(self._append, messages=batch.messages, values=values)
             batch.receipts = await self._database.write(append)
+        except BrokerUnavailable as error:
+            # those behind it have waited for the same lock
+            for failed in (batch, *self._queue):
+                self._settle(failed, error)
+            self._queue.clear()
         except Exception as error:
-            batch.failure = error
+            self._settle(batch, error)
         else:
             self._watch.changed()
+            self._settle(batch)
+
+    def _settle(self, batch: _Batch, failure: Exception | None = None) -> None:
+        batch.failure = failure
         self._inflight -= batch.size
         batch.settled.set()
         self._room.give()

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
 
@@ -44,7 +45,8 @@ class Watch:
         self._listeners: list[Callable[[], None]] = []
         self._stopped = threading.Event()
         self._seen = -1
-        self._file = _identity(database.location.path)
+        path = database.location.path
+        self._files = {path: _state(path), path.with_name(f"{path.name}-wal"): None}
 
     @contextmanager
     def listening(self, listener: Callable[[], None]) -> Generator[None]:
@@ -71,26 +73,40 @@ class Watch:
             self.changed()
 
     def _until_changed(self, connection: sqlite3.Connection) -> None:
-        while (version := _version(connection)) == self._seen and not self._stopped.wait(POLL_SECONDS):
-            self._check_file()
+        while True:
+            self._check_files()
+            version = _version(connection)
+            if version != self._seen or self._stopped.wait(POLL_SECONDS):
+                break
         self._seen = version
 
-    def _check_file(self) -> None:
-        """An open file lives on without its name: processes would go on, each with a stream of its own."""
-        path = self._database.location.path
-        if _identity(path) != self._file:
-            raise BrokerError(
-                f"{path} was removed or replaced while the run was using it. Put it back if you can: what it "
-                "held is known nowhere else"
-            )
+    def _check_files(self) -> None:
+        """An open file lives on without its name: processes would go on, each with a stream of its own.
+
+        SQLite itself never empties the file, and leaves its log (-wal) there while we have it open.
+        """
+        for path, before in self._files.items():
+            self._files[path] = now = _state(path)
+            if before is not None and (now is None or now.file != before.file or now.empty > before.empty):
+                raise BrokerError(
+                    f"{path} was removed, emptied or replaced while the run was using it. Put it back if you "
+                    "can: what it held is known nowhere else"
+                )
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+class _State(NamedTuple):
+    """What is looked at of a file."""
+
+    file: tuple[int, int]
+    empty: bool
+
+
+def _state(path: Path) -> _State | None:
     try:
         status = path.stat()
     except FileNotFoundError:
         return None
-    return status.st_dev, status.st_ino
+    return _State((status.st_dev, status.st_ino), not status.st_size and not path.name.endswith("-wal"))
 
 
 def _version(connection: sqlite3.Connection) -> int:

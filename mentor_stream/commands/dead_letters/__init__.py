@@ -131,7 +131,7 @@ def moment(text: str, now: float) -> float:
     from datetime import datetime
 
     if ago := re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text):
-        return now - float(ago[1]) * UNITS[ago[2]]
+        return max(0.0, now - float(ago[1]) * UNITS[ago[2]])
     try:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError) as error:

@@ -1,6 +1,7 @@
 """The file: what it may be, where it may lie, and what is said when it fails."""
 
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -13,7 +14,9 @@ import pytest
 
 from mentor_stream import broker as brokers
 from mentor_stream.broker import BrokerError, BrokerUnavailable, TopicPartition, TopicSpec
+from mentor_stream.broker.sqlite import check
 from mentor_stream.broker.sqlite.location import Location, parse
+from mentor_stream.broker.sqlite.schema import APPLICATION, VERSION
 
 pytestmark = pytest.mark.anyio
 
@@ -183,5 +186,43 @@ async def test_a_file_that_is_taken_away_under_the_run_ends_it(tmp_path, replace
             with anyio.fail_after(10):
                 await anyio.sleep_forever()
 
-    with pytest.raises(BrokerError, match="was removed or replaced while the run was using it"):
+    with pytest.raises(BrokerError, match="was removed, emptied or replaced while the run was using it"):
         await use()
+
+
+@pytest.mark.parametrize("hurt", ["stream.db", "stream.db-wal"])
+async def test_a_file_that_is_emptied_and_a_log_that_is_removed_end_the_run_amid_sending(tmp_path, hurt):
+    acknowledged = 0
+
+    async def use() -> None:
+        nonlocal acknowledged
+        url = f"sqlite:///{tmp_path}/stream.db"
+        async with brokers.connect(url) as broker, broker.producer() as producer:
+            await broker.create_topics([TopicSpec("topic")])
+            with anyio.fail_after(20):
+                while True:
+                    await producer.send("topic", b"key", b"value")
+                    acknowledged += 1
+                    if acknowledged == 20:
+                        path = tmp_path / hurt
+                        path.unlink() if hurt.endswith("-wal") else os.truncate(path, 0)
+
+    with pytest.raises(BrokerError, match=f"{hurt} was removed, emptied or replaced"):
+        await use()
+    assert acknowledged < 2_000
+
+
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "stream.db")
+    with pytest.raises(BrokerError, match=r"run\.broker is .* it is no file"):
+        check(f"sqlite:///{tmp_path}/stream.db", copies=1)
+
+
+async def test_a_stream_without_its_tables_is_said_to_be_no_whole_one(tmp_path):
+    path = tmp_path / "stream.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+    async with brokers.connect(f"sqlite:///{path}") as broker:
+        with pytest.raises(BrokerError, match="is no whole stream"):
+            await broker.topics()

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from mentor_stream import broker as brokers
-from mentor_stream.broker import TopicPartition, TopicSpec
+from mentor_stream.broker import BrokerUnavailable, TopicPartition, TopicSpec
 from mentor_stream.broker.sqlite.database import opened
 from mentor_stream.broker.sqlite.location import Location
 from mentor_stream.broker.sqlite.watch import Watch
@@ -59,6 +59,27 @@ async def test_a_producer_holds_no_more_than_its_bound_in_memory(tmp_path):
                     tasks.cancel_scope.cancel()
         accepted = (await broker.bounds("topic"))[TopicPartition("topic", 0)].next - 1
     assert accepted == 3
+
+
+async def test_what_waits_behind_a_batch_that_timed_out_is_given_up_with_it(tmp_path):
+    path = tmp_path / "stream.db"
+    refused = 0
+
+    async def send(producer: brokers.Producer) -> None:
+        nonlocal refused
+        with pytest.raises(BrokerUnavailable, match="write lock"):
+            await producer.send("topic", b"key", bytes(2**21))
+        refused += 1
+
+    async with brokers.connect(f"sqlite:///{path}?timeout=1") as broker, broker.producer() as producer:
+        await broker.create_topics([TopicSpec("topic")])
+        await producer.send("topic", b"key", b"first")
+        with write_lock(path), anyio.fail_after(10):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(30):
+                    tasks.start_soon(send, producer)
+        assert (await producer.send("topic", b"key", b"last")).offset == 1
+    assert refused == 30
 
 
 async def test_a_watch_speaks_up_for_changes_only(tmp_path):
