@@ -15,7 +15,8 @@ from mentor_stream.broker import Broker
 
 FOREIGN = "KAFKA_BOOTSTRAP" in os.environ
 """Whether the Kafka cluster is not of our making, but perhaps one with Kafka's own settings."""
-LEASE_SECONDS = {"sqlite": 1.0, "kafka": 6.0 if FOREIGN else 2.0}
+LEASE_SECONDS = {"sqlite": 1.5, "kafka": 6.0 if FOREIGN else 4.0}
+"""A busy machine may keep a member from saying that it lives for a second or two."""
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def check(url: str, *, copies: int) -> None:
         )
     try:
         nearest = next(place for place in (path, *path.parents) if place.exists())
-        if nearest == path and not path.is_file():
+        if nearest == path and not (path.is_file() or path.is_dir()):
             raise BrokerError(f"run.broker is {url!r}: it is no file. Name one, made when missing")
         with path.open("rb") if nearest == path else BytesIO() as file:
             begin = file.read(len(MAGIC))
