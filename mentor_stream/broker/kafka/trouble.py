@@ -45,6 +45,8 @@ def trouble(error: BaseException, security: Security) -> Trouble:
             f"security_protocol={'SSL' if security.tls else 'PLAINTEXT'}, or name the port that does",
             passing=False,
         )
+    if isinstance(error, errors.RequestTimedOutError):
+        return Trouble("it does not answer")
     if security.tls and (found := _of_tls(text, security)):
         return found
     if (length := re.search(r"Invalid frame length: (\d+)", text)) and int(length[1]) >> 16 == _TLS_ALERT:
