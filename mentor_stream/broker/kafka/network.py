@@ -20,7 +20,7 @@ from kafka.net.selector import NetworkSelector
 from mentor_stream.broker.kafka.quiet import Sparingly
 from mentor_stream.broker.kafka.receiving import received
 from mentor_stream.broker.kafka.security import Security
-from mentor_stream.broker.kafka.trouble import Trouble, trouble
+from mentor_stream.broker.kafka.trouble import SILENT, Trouble, trouble
 
 log = logging.getLogger(__name__)
 
@@ -152,4 +152,4 @@ def _address(node: Any) -> str:
 
 def _too_late(conn: KafkaConnection) -> None:
     if conn.initializing:
-        conn.close(errors.KafkaTimeoutError("it does not answer"))
+        conn.close(errors.KafkaTimeoutError(SILENT))

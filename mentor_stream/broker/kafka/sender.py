@@ -3,7 +3,7 @@
 All of this is about attributes that kafka-python keeps to itself; tests notice if they go.
 """
 
-# All of it is about what kafka-python keeps to itself, of which no types are known.
+# They have no types.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownLambdaType=false, reportMissingTypeStubs=false
 

@@ -10,9 +10,9 @@ from kafka import errors
 from mentor_stream.broker.kafka.security import Security, where
 
 CLOSES = "it closes the connection"
+SILENT = "it does not answer"
 _TLS_ALERT = 0x1503
 """How a TLS server's complaint begins; to a client that expects a length there it is one of 336 MB."""
-
 
 _FOREIGN = re.compile(r"Invalid frame length|Correlation IDs do not match|UnrecognizedBroker")
 
@@ -46,7 +46,7 @@ def trouble(error: BaseException, security: Security) -> Trouble:
             passing=False,
         )
     if isinstance(error, errors.RequestTimedOutError):
-        return Trouble("it does not answer")
+        return Trouble(SILENT)
     if security.tls and (found := _of_tls(text, security)):
         return found
     if (length := re.search(r"Invalid frame length: (\d+)", text)) and int(length[1]) >> 16 == _TLS_ALERT:

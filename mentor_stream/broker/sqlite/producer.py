@@ -131,7 +131,7 @@ class SqliteProducer:
             append = partial(self._append, messages=batch.messages, values=values)
             batch.receipts = await self._database.write(append)
         except BrokerUnavailable as error:
-            # those behind it have waited for the same lock
+            # those behind it would wait for the same lock, or write to the same disk
             for failed in (batch, *self._queue):
                 self._settle(failed, error)
             self._queue.clear()

@@ -45,8 +45,9 @@ class Watch:
         self._listeners: list[Callable[[], None]] = []
         self._stopped = threading.Event()
         self._seen = -1
-        path = database.location.path
-        self._files = {path: _state(path), path.with_name(f"{path.name}-wal"): None}
+        self._file = database.location.path
+        log = self._file.with_name(f"{self._file.name}-wal")
+        self._states = {self._file: _state(self._file), log: None}
 
     @contextmanager
     def listening(self, listener: Callable[[], None]) -> Generator[None]:
@@ -85,9 +86,12 @@ class Watch:
 
         SQLite itself never empties the file, and leaves its log (-wal) there while we have it open.
         """
-        for path, before in self._files.items():
-            self._files[path] = now = _state(path)
-            if before is not None and (now is None or now.file != before.file or now.empty > before.empty):
+        for path, before in self._states.items():
+            self._states[path] = now = _state(path)
+            if before is None:
+                continue
+            emptied = path == self._file and before.size and now is not None and not now.size
+            if now is None or now.identity != before.identity or emptied:
                 raise BrokerError(
                     f"{path} was removed, emptied or replaced while the run was using it. Put it back if you "
                     "can: what it held is known nowhere else"
@@ -97,8 +101,8 @@ class Watch:
 class _State(NamedTuple):
     """What is looked at of a file."""
 
-    file: tuple[int, int]
-    empty: bool
+    identity: tuple[int, int]
+    size: int
 
 
 def _state(path: Path) -> _State | None:
@@ -106,7 +110,7 @@ def _state(path: Path) -> _State | None:
         status = path.stat()
     except FileNotFoundError:
         return None
-    return _State((status.st_dev, status.st_ino), not status.st_size and not path.name.endswith("-wal"))
+    return _State((status.st_dev, status.st_ino), status.st_size)
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -22,6 +22,8 @@ PRODUCERS, CONSUMERS = 3, 3
 KEYS = 8
 """Of each producer, which has a message of each under way at once."""
 STOPPED = 128 + signal.SIGTERM
+TRACE = "most recent call first"
+"""Each trace of a worker says so."""
 TRACE_SECONDS = 1.0
 """So long the workers have to write down what they are doing, when that is of interest."""
 
@@ -180,7 +182,9 @@ class Killer:
     def _complaints(self) -> str:
         for place in self._running:
             place.signal(signal.SIGUSR1)
-        time.sleep(TRACE_SECONDS)
+        overdue = now() + TRACE_SECONDS  # one that is stopped tells nothing
+        while now() < overdue and not all(TRACE in place.complaints() for place in self._running):
+            time.sleep(0.01)
         return "\n".join(f"{place.member}, {place.state}: {place.complaints()}" for place in self._running)
 
     def _wait(self, seconds: float) -> None:
