@@ -76,6 +76,7 @@ def diagnosis(group: Group, guide: str, lesson: Lesson, guided: Query | None, se
         calls=lesson.calls,
         prompt_tokens=sum(call.prompt_tokens for call in lesson.calls),
         completion_tokens=sum(call.completion_tokens for call in lesson.calls),
+        cost=sum(call.cost for call in lesson.calls),
         seconds=seconds,
         policy_version=group.oldest_version,
     )

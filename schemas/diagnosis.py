@@ -1,6 +1,7 @@
 """What a mentor did with one collapsed group: every agent call and the outcome."""
 
 from enum import Enum
+from typing import ClassVar
 
 from schemas.query import Hint
 from schemas.record import Count, Part, Record
@@ -19,13 +20,17 @@ class Outcome(Enum):
     """The policy that failed is older than max_case_age."""
     EXHAUSTED = "exhausted"
     """The question collapsed again after max_rounds lessons."""
+    SUPERSEDED = "superseded"
+    """A newer case of the same question came before this one's turn."""
+    SHED = "shed"
+    """More cases waited than max_backlog allows, and this was the oldest."""
 
 
 class AgentCall(Part, frozen=True, kw_only=True):
     """One call of one agent."""
 
     agent: str
-    """attribution, generation, judgment, repair, leak_guard or budget."""
+    """attribution, generation, judgment, repair, critique, ranking, leak_guard or budget."""
     draft: Count
     """Which fresh draft of the case this belongs to, from 0."""
     refinement: Count
@@ -38,11 +43,16 @@ class AgentCall(Part, frozen=True, kw_only=True):
     model: str | None = None
     prompt_tokens: Count = 0
     completion_tokens: Count = 0
+    cost: float = 0.0
+    """In the currency of the endpoint's prices."""
     seconds: float = 0.0
 
 
 class Diagnosis(Record, frozen=True, kw_only=True):
     """The history of one case. `guided_query_id` names the lesson when one was published."""
+
+    VERSION: ClassVar[int] = 2
+    """1 had no cost, and no case was superseded or shed."""
 
     group_id: str
     query_id: str
@@ -55,6 +65,7 @@ class Diagnosis(Record, frozen=True, kw_only=True):
     calls: tuple[AgentCall, ...] = ()
     prompt_tokens: Count = 0
     completion_tokens: Count = 0
+    cost: float = 0.0
     seconds: float = 0.0
     policy_version: Count
     """Oldest policy version in the collapsed group."""

@@ -114,6 +114,7 @@ def a_record_of_each_kind() -> dict[str, schemas.Record]:
             calls=(call,),
             prompt_tokens=10,
             completion_tokens=2,
+            cost=0.25,
             seconds=0.5,
             policy_version=3,
         ),

@@ -49,8 +49,8 @@ COMPONENTS = {
 ONLY_IN = {
     "kafka": ("mentor_stream.broker.kafka",),
     "sqlite3": ("mentor_stream.broker.sqlite",),
-    "openai": ("consumers.guides.fdcg.agents.llm",),
-    "httpx": ("consumers.guides.fdcg.agents.llm",),
+    "openai": ("consumers.chat",),
+    "httpx": ("consumers.chat",),
     "matplotlib": ("mentor_stream.supervisor.curves",),
     "megatron": ("trainer",),
     "pyarrow": ("producers.datasets.parquet",),

@@ -2,8 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from consumers.chat import Usage
 from consumers.guides.base import Case
-from consumers.guides.fdcg.agents.base import AgentError, Attribution, Draft, Flaw, Judgment, Usage
+from consumers.guides.fdcg.agents.base import AgentError, Attribution, Draft, Flaw, Judgment
 from consumers.guides.fdcg.pipeline import Bounds, Fdcg, Switches
 from tests.builders import a_group, a_query
 

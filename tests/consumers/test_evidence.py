@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from consumers.guides.fdcg.agents.llm import evidence
+from consumers import evidence
 from schemas import Group
 from tests.builders import a_group, a_trajectory
 

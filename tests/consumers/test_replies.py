@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from consumers.guides.fdcg.agents.llm.replies import UnreadableReply, parse_object, text_of, texts_of
+from consumers.chat.replies import UnreadableReply, parse_object, text_of, texts_of
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,17 @@ def test_a_golden_record_reads_back_equal(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_messagepack_reader_sees_a_map_with_schema_and_version_first(kind: str) -> None:
-    assert list(as_map(a_record_of_each_kind()[kind]).items())[:2] == [("schema", kind), ("version", 1)]
+    version = schemas.RECORDS[kind].VERSION
+    assert list(as_map(a_record_of_each_kind()[kind]).items())[:2] == [("schema", kind), ("version", version)]
+
+
+def test_a_diagnosis_of_version_1_reads_as_one_that_cost_nothing() -> None:
+    golden = (GOLDEN / "diagnosis.1.msgpack").read_bytes()
+    old, new = schemas.decode(golden, schemas.Diagnosis), a_record_of_each_kind()["diagnosis"]
+    assert isinstance(new, schemas.Diagnosis)
+    assert old.version == 1
+    calls = tuple(msgspec.structs.replace(call, cost=0.0) for call in new.calls)
+    assert old == msgspec.structs.replace(new, version=1, cost=0.0, calls=calls)
 
 
 @pytest.mark.parametrize("kind", KINDS)

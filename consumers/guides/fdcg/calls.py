@@ -4,7 +4,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
-from consumers.guides.fdcg.agents.base import AgentError, Usage
+from consumers.chat import Usage
+from consumers.guides.fdcg.agents.base import AgentError
 from schemas import AgentCall
 
 
@@ -67,6 +68,7 @@ class Calls:
             model=usage.model,
             prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.completion_tokens,
+            cost=usage.cost,
             seconds=seconds,
         )
         self.made.append(call)

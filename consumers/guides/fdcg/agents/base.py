@@ -9,19 +9,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
+from consumers.chat import Usage
 from consumers.guides.base import Case
 
 SETTING = "mentor.guide.agents"
 """Where a config says who plays them."""
-
-
-@dataclass
-class Usage:
-    """What one call cost; an agent that asks a model fills it in."""
-
-    model: str | None = None
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
 
 
 @dataclass(frozen=True)

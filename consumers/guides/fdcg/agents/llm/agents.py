@@ -11,22 +11,31 @@ from typing import TypeVar
 
 from pydantic import Field
 
+from consumers import evidence
+from consumers.chat import Chat, ChatError, Endpoint, UnreadableReply, Usage, templates
+from consumers.chat.replies import parse_object, text_of, texts_of
+from consumers.chat.templates import Prompt, fence
 from consumers.guides.base import Case
-from consumers.guides.fdcg.agents.base import SETTING, Attribution, Draft, Flaw, Judgment, Usage
-from consumers.guides.fdcg.agents.llm import evidence, templates
-from consumers.guides.fdcg.agents.llm.chat import Chat, Endpoint
-from consumers.guides.fdcg.agents.llm.replies import UnreadableReply, parse_object, text_of, texts_of
-from consumers.guides.fdcg.agents.llm.templates import fence
+from consumers.guides.fdcg.agents.base import SETTING, AgentError, Attribution, Draft, Flaw, Judgment
 from mentor_stream.config import ConfigError
 from schemas import Query
 
 T = TypeVar("T")
 
+PROMPTS = Path(__file__).parent / "prompts"
+NAMES = {
+    "attribution": {"question", "reference", "solution", "earlier", "shown", "total", "attempts"},
+    "generation": {"question", "diagnosis", "earlier", "rejected"},
+    "judgment": {"question", "reference", "solution", "shown", "total", "attempts", "hint"},
+    "repair": {"question", "hint", "critique", "earlier"},
+}
+"""What each agent's template may ask for."""
+
 
 class Config(Endpoint):
     """Options of the agents."""
 
-    prompts: Path = templates.BUILT_IN
+    prompts: Path = PROMPTS
     """Directory whose attribution.md, generation.md, judgment.md and repair.md replace the built-in ones."""
     attempts_shown: int = Field(4, ge=1)
     """Failed attempts that an agent is shown, as unlike each other as possible."""
@@ -39,7 +48,7 @@ class LlmAgents:
 
     def __init__(self, config: Config) -> None:
         self._config, self._chat = config, Chat(config)
-        self._prompts = templates.load(config.prompts, f"{SETTING}.prompts")
+        self._prompts = _load(config)
 
     async def attribute(self, case: Case) -> Attribution:
         """Why did all of these fail? Raises AgentError."""
@@ -85,7 +94,10 @@ class LlmAgents:
 
     async def _ask(self, agent: str, values: dict[str, str], read: Callable[[str], T]) -> tuple[T, Usage]:
         prompt = self._prompts[agent]
-        return await self._chat.ask(prompt.system, prompt.fill(**values), read)
+        try:
+            return await self._chat.ask(prompt.system, prompt.fill(**values), read)
+        except ChatError as error:
+            raise AgentError(str(error), error.usage) from error
 
     def _attempts(self, case: Case) -> dict[str, str]:
         shown = evidence.select(case.group, self._config.attempts_shown)
@@ -137,6 +149,14 @@ def _read_judgment(reply: str) -> tuple[Flaw | None, str]:
     return Flaw(verdict), critique or f"the hint is {verdict}"
 
 
+def _load(config: Config) -> dict[str, Prompt]:
+    """The four prompts. Raises ConfigError."""
+    files = {agent: config.prompts / f"{agent}.md" for agent in NAMES}
+    return {
+        agent: templates.load(files[agent], names, f"{SETTING}.prompts") for agent, names in NAMES.items()
+    }
+
+
 def build(config: Config) -> LlmAgents:
     """The plugin's entry. Raises ConfigError for prompts that cannot be used."""
     return LlmAgents(config)
@@ -146,6 +166,6 @@ def check(config: Config) -> Iterable[str]:
     """Problems that show before the first request: a key that is not set, prompts that cannot be used."""
     yield from config.problems(SETTING)
     try:
-        templates.load(config.prompts, f"{SETTING}.prompts")
+        _load(config)
     except ConfigError as error:
         yield str(error)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 from pydantic import Field, field_validator
 
-from consumers.guides.fdcg.agents.base import AgentError, Usage
-from consumers.guides.fdcg.agents.llm.replies import UnreadableReply
+from consumers.chat.replies import UnreadableReply
+from consumers.chat.usage import Usage
 from mentor_stream.config import Section
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Endpoint(Section):
     timeout_seconds: float = Field(120.0, gt=0)
     """For one request, from its start to the last byte of the reply."""
     attempts: int = Field(4, ge=1)
-    """Requests for one answer before the agent has failed."""
+    """Requests for one answer before asking has failed."""
     first_pause_seconds: float = Field(1.0, ge=0)
     """Before the second request; doubled each time, up to 30 s, and varied at random by half."""
 
@@ -54,6 +54,14 @@ class Endpoint(Section):
             yield f"{setting}.api_key_env is {self.api_key_env!r}: this environment variable is not set."
 
 
+class ChatError(Exception):
+    """No usable answer, whatever was tried; what trying cost."""
+
+    def __init__(self, reason: str, usage: Usage) -> None:
+        super().__init__(reason)
+        self.usage = usage
+
+
 class _Unanswered(Exception):
     """A request without a usable answer: whether to repeat it, and after what pause if the server said."""
 
@@ -69,7 +77,7 @@ class Chat:
         self._endpoint = endpoint
 
     async def ask(self, system: str, user: str, read: Callable[[str], T]) -> tuple[T, Usage]:
-        """What `read` makes of the reply, and the cost of all requests. Raises AgentError.
+        """What `read` makes of the reply, and the cost of all requests. Raises ChatError.
 
         Repeats after 408, 409, 429, 5xx, a broken connection, a time-out, and a reply that is none or that
         `read` refuses (UnreadableReply), with growing pauses.
@@ -82,7 +90,7 @@ class Chat:
                 return read(await self._request(system, user, usage)), usage
             except (_Unanswered, UnreadableReply) as failure:
                 if attempt == self._endpoint.attempts or not getattr(failure, "again", True):
-                    raise AgentError(f"{failure} ({attempt} requests)", usage) from failure
+                    raise ChatError(f"{failure} ({attempt} requests)", usage) from failure
                 pause = _pause(self._endpoint.first_pause_seconds, attempt, failure)
             await anyio.sleep(pause)
 

@@ -1,9 +1,10 @@
-"""What language models playing the agents are told: template files, which a reader can replace.
+"""What a language model is told: template files, which a reader can replace.
 
-A file prompts/<agent>.md holds the system message and, behind a line `---`, the user's turn, in which
+A file <name>.md holds the system message and, behind a line `---`, the user's turn, in which
 `$name` is replaced. Everything filled in is fenced: marked as data that somebody else wrote.
 """
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -11,19 +12,10 @@ from string import Template
 
 from mentor_stream.config import ConfigError
 
-BUILT_IN = Path(__file__).parent / "prompts"
-NAMES = {
-    "attribution": {"question", "reference", "solution", "earlier", "shown", "total", "attempts"},
-    "generation": {"question", "diagnosis", "earlier", "rejected"},
-    "judgment": {"question", "reference", "solution", "shown", "total", "attempts", "hint"},
-    "repair": {"question", "hint", "critique", "earlier"},
-}
-"""What each agent's template may ask for."""
-
 
 @dataclass(frozen=True)
 class Prompt:
-    """One agent's template."""
+    """A template, read."""
 
     system: str
     user: Template
@@ -33,12 +25,8 @@ class Prompt:
         return self.user.substitute(values)
 
 
-def load(directory: Path, setting: str) -> dict[str, Prompt]:
-    """The four prompts of a directory. Raises ConfigError."""
-    return {agent: _load(directory / f"{agent}.md", names, setting) for agent, names in NAMES.items()}
-
-
-def _load(file: Path, names: set[str], setting: str) -> Prompt:
+def load(file: Path, names: AbstractSet[str], setting: str) -> Prompt:
+    """The prompt of a file that may ask for these names. Raises ConfigError, which names the setting."""
     try:
         system, separator, user = file.read_text(encoding="utf-8").partition("\n---\n")
     except (OSError, UnicodeDecodeError) as error:
