@@ -1,7 +1,8 @@
 """The four agents of failure-driven contextual guidance, as the pipeline sees them.
 
 MENTOR (arXiv 2610.13594): Attribution reads the failures, Generation drafts a hint, Judgment passes or
-criticises it, Repair writes a new draft from the critique.
+criticises it, Repair writes a new draft from the critique. Ranking, which puts several drafts in order, is asked
+only where a guide drafts more than one at a time.
 """
 
 from collections.abc import Sequence
@@ -54,6 +55,15 @@ class Judgment:
     usage: Usage = field(default_factory=Usage, compare=False)
 
 
+@dataclass(frozen=True)
+class Ranking:
+    """Drafts in order of promise."""
+
+    order: tuple[int, ...]
+    """Each draft's place in what was given, from 0, the best first: a permutation."""
+    usage: Usage = field(default_factory=Usage, compare=False)
+
+
 class AgentError(Exception):
     """An agent gave no usable answer (endpoint down, empty or unreadable reply)."""
 
@@ -63,7 +73,7 @@ class AgentError(Exception):
 
 
 class Agents(Protocol):
-    """The four of them. A plugin: `Config`, `build(config) -> Agents`. Each raises AgentError."""
+    """All of them. A plugin: `Config`, `build(config) -> Agents`. Each raises AgentError."""
 
     async def attribute(self, case: Case) -> Attribution:
         """Why did all of these fail?"""
@@ -79,4 +89,8 @@ class Agents(Protocol):
 
     async def repair(self, case: Case, draft: str, critique: str) -> Draft:
         """A new draft that answers the critique."""
+        ...
+
+    async def rank(self, case: Case, drafts: Sequence[str]) -> Ranking:
+        """Which of these drafts, at least two, would help most? Nobody has judged them yet."""
         ...
