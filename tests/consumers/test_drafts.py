@@ -2,8 +2,8 @@
 
 import pytest
 
+from consumers.drafts import no_hint
 from consumers.guides.fdcg import SAFE_HINT
-from consumers.guides.fdcg.drafts import no_hint
 from tests.consumers.leak_table import CLEAN, LEAKS
 
 

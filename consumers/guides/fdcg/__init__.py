@@ -1,7 +1,6 @@
 """Failure-driven contextual guidance (MENTOR, arXiv 2610.13594): guide `kind = "fdcg"`.
 
-Read pipeline.py first: it is the paper's algorithm. agents/ holds who plays the four agents. drafts.py knows
-texts that are no hint whoever wrote them; calls.py keeps what was asked and answered.
+Read pipeline.py first: it is the paper's algorithm. agents/ holds who plays the four agents.
 """
 
 from collections.abc import Iterable

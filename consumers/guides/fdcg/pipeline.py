@@ -6,10 +6,10 @@ MENTOR (arXiv 2610.13594), failure-driven contextual guidance; the switches are 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from consumers.calls import AgentError, Calls
+from consumers.drafts import no_hint
 from consumers.guides.base import Case, Lesson
-from consumers.guides.fdcg.agents.base import AgentError, Agents, Attribution, Draft, Judgment
-from consumers.guides.fdcg.calls import Calls
-from consumers.guides.fdcg.drafts import no_hint
+from consumers.guides.fdcg.agents.base import Agents, Attribution, Draft, Judgment
 from schemas import Outcome
 
 
@@ -111,7 +111,7 @@ class Fdcg:
             judgment = await calls.ask("judgment", self.agents.judge(case, hint), _verdict, _passed)
             if not _passed(judgment):
                 return _verdict(judgment)
-        return await self._leak(case, hint, calls) or await self._excess(case, hint, calls)
+        return await calls.leak(case, hint) or calls.excess(case, hint)
 
     async def _fall_back(self, case: Case, reason: str, calls: Calls) -> Lesson:
         """The general hint, held to the same checks, unless it was given in an earlier round."""
@@ -119,25 +119,12 @@ class Fdcg:
         usable = (
             self.fallback
             and self.fallback not in case.earlier
-            and await self._leak(case, self.fallback, calls) is None
-            and await self._excess(case, self.fallback, calls) is None
+            and await calls.leak(case, self.fallback) is None
+            and calls.excess(case, self.fallback) is None
         )
         if not usable:
             return Lesson(Outcome.SILENT, reason, None, tuple(calls.made))
         return Lesson(Outcome.FALLBACK, reason, self.fallback, tuple(calls.made))
-
-    async def _leak(self, case: Case, hint: str, calls: Calls) -> str | None:
-        return await calls.check("leak_guard", case.leak(hint))
-
-    async def _excess(self, case: Case, hint: str, calls: Calls) -> str | None:
-        async def too_long() -> str | None:
-            return (
-                None
-                if case.fits(hint)
-                else "the hint is too long: question and hint exceed the prompt budget"
-            )
-
-        return await calls.check("budget", too_long())
 
 
 def _diagnosis(attribution: Attribution) -> str:

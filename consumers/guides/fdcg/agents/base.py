@@ -1,8 +1,8 @@
 """The four agents of failure-driven contextual guidance, as the pipeline sees them.
 
 MENTOR (arXiv 2610.13594): Attribution reads the failures, Generation drafts a hint, Judgment passes or
-criticises it, Repair writes a new draft from the critique. Ranking, which puts several drafts in order, is asked
-only where a guide drafts more than one at a time.
+criticises it, Repair writes a new draft from the critique. Ranking, which puts several drafts in order, is
+asked only where a guide drafts more than one at a time.
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
+from consumers.calls import AgentError
 from consumers.chat import Usage
 from consumers.guides.base import Case
+
+__all__ = ["SETTING", "AgentError", "Agents", "Attribution", "Draft", "Flaw", "Judgment", "Ranking"]
 
 SETTING = "mentor.guide.agents"
 """Where a config says who plays them."""
@@ -62,14 +65,6 @@ class Ranking:
     order: tuple[int, ...]
     """Each draft's place in what was given, from 0, the best first: a permutation."""
     usage: Usage = field(default_factory=Usage, compare=False)
-
-
-class AgentError(Exception):
-    """An agent gave no usable answer (endpoint down, empty or unreadable reply)."""
-
-    def __init__(self, reason: str, usage: Usage | None = None) -> None:
-        super().__init__(reason)
-        self.usage = usage or Usage()
 
 
 class Agents(Protocol):

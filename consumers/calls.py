@@ -1,12 +1,20 @@
-"""What happened in one case, call by call: the diagnosis that is published and replayed."""
+"""What a guide did in one case, call by call: the diagnosis that is published and replayed."""
 
 import time
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
 from consumers.chat import Usage
-from consumers.guides.fdcg.agents.base import AgentError
+from consumers.guides.base import Case
 from schemas import AgentCall
+
+
+class AgentError(Exception):
+    """An agent gave no usable answer (endpoint down, empty or unreadable reply); what trying cost."""
+
+    def __init__(self, reason: str, usage: Usage | None = None) -> None:
+        super().__init__(reason)
+        self.usage = usage or Usage()
 
 
 class _Answer(Protocol):
@@ -15,6 +23,8 @@ class _Answer(Protocol):
 
 
 A = TypeVar("A", bound=_Answer)
+
+TOO_LONG = "the hint is too long: question and hint exceed the prompt budget"
 
 
 class Calls:
@@ -42,12 +52,20 @@ class Calls:
         self._keep(agent, text(said), said.usage, time.perf_counter() - began, passed=verdict)
         return said
 
-    async def check(self, agent: str, objection: Awaitable[str | None]) -> str | None:
-        """Wait for a deterministic check and keep what it objects to; None when it passes."""
+    async def leak(self, case: Case, hint: str) -> str | None:
+        """What in a hint gives the answer away, or None."""
         began = time.perf_counter()
-        found = await objection
-        self._keep(agent, found or "", Usage(), time.perf_counter() - began, passed=found is None)
-        return found
+        return self._checked("leak_guard", await case.leak(hint), time.perf_counter() - began)
+
+    def excess(self, case: Case, hint: str) -> str | None:
+        """That a hint is too long, or None."""
+        began = time.perf_counter()
+        objection = None if case.fits(hint) else TOO_LONG
+        return self._checked("budget", objection, time.perf_counter() - began)
+
+    def _checked(self, agent: str, objection: str | None, seconds: float) -> str | None:
+        self._keep(agent, objection or "", Usage(), seconds, passed=objection is None)
+        return objection
 
     def _keep(
         self,
