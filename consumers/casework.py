@@ -13,6 +13,8 @@ class Action(Enum):
     TEACH = "teach"
     STALE = "stale"
     EXHAUSTED = "exhausted"
+    SUPERSEDED = "superseded"
+    SHED = "shed"
 
 
 def decide(group: Group, *, version: int, max_case_age: int | None, max_rounds: int) -> Action:
@@ -83,7 +85,11 @@ def diagnosis(group: Group, guide: str, lesson: Lesson, guided: Query | None, se
 
 
 def untaught(group: Group, action: Action, version: int) -> Lesson:
-    """What is recorded of a case that no guide sees."""
-    if action is Action.STALE:
-        return Lesson(Outcome.STALE, f"sampled by policy {group.oldest_version}, the newest is {version}")
-    return Lesson(Outcome.EXHAUSTED, f"collapsed again after {guidance_round(group.query) - 1} lessons")
+    """What is recorded of a case that no guide sees, for any action but to teach."""
+    reasons = {
+        Action.STALE: f"sampled by policy {group.oldest_version}, the newest is {version}",
+        Action.EXHAUSTED: f"collapsed again after {guidance_round(group.query) - 1} lessons",
+        Action.SUPERSEDED: "a newer case of this question came before its turn",
+        Action.SHED: "more cases waited than mentor.max_backlog allows, and this was the oldest",
+    }
+    return Lesson(Outcome(action.value), reasons[action])

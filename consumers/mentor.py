@@ -1,6 +1,5 @@
 """The mentor: collapsed groups in, guided queries and diagnoses out, many cases at once."""
 
-import logging
 import sys
 import time
 from collections.abc import AsyncIterator, Iterable
@@ -8,14 +7,17 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 import anyio
-from pydantic import Field, NonNegativeInt
+from anyio.abc import TaskGroup
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from consumers import casework
-from consumers.budget import Budget, budget
+from consumers.backlog import Backlog, Line, Passed
+from consumers.budget import budget
 from consumers.casework import Action
-from consumers.guides.base import Case, Guide, Lesson
-from consumers.leak.guard import Guard, GuardMode, guarding
+from consumers.guides.base import Lesson
+from consumers.leak.guard import GuardMode, guarding
 from consumers.tally import Tally
+from consumers.teaching import Teacher
 from mentor_stream import plugins, releases, telemetry, topics
 from mentor_stream.component import Component
 from mentor_stream.config import Config, Section
@@ -24,14 +26,14 @@ from mentor_stream.prompts import PromptConfig
 from mentor_stream.sampling import RolloutConfig
 from mentor_stream.stream import Delivery, Stream, opened
 from mentor_stream.topics import TopicsConfig
-from schemas import Group, Outcome, PolicyRelease
+from schemas import Group, PolicyRelease, Query
 
 GUIDES = "consumers.guides"
 REPORT_SECONDS = 1.0
-MAX_REASON = 2000
-"""Characters kept of what a guide raised."""
-
-log = logging.getLogger(__name__)
+PASSED_OVER_AT_ONCE = 64
+"""Cases that no guide sees and that are being recorded: reading waits when there are more."""
+MOST_WAITING_BYTES = 256 * 2**20
+"""Of the cases that wait; what it is that max_backlog bounds when completions are very long."""
 
 
 class MentorConfig(Section):
@@ -45,6 +47,9 @@ class MentorConfig(Section):
     """Cases worked on at once."""
     max_case_age: NonNegativeInt | Literal["unlimited"] = 4
     """Skip a collapsed group this many policy versions old; its mistakes are not today's."""
+    max_backlog: PositiveInt | Literal["unlimited"] = 256
+    """Cases that wait while `concurrency` are worked on: the newest is next, and when there are more the
+    oldest is given up. Unlimited leaves them on the stream, in their order, until there is time for them."""
     max_rounds: int = Field(1, ge=1)
     """Lessons on one question before it is given up; each sees the hints of those before."""
     leak_guard: GuardMode = "math"
@@ -55,84 +60,93 @@ class MentorConfig(Section):
 class Mentor:
     """One mentor process at work."""
 
-    def __init__(
-        self, config: MentorConfig, stream: Stream, guide: Guide, guard: Guard, budget: Budget
-    ) -> None:
-        self._config, self._stream = config, stream
-        self._guide, self._guard, self._budget = guide, guard, budget
+    def __init__(self, config: MentorConfig, stream: Stream, teacher: Teacher) -> None:
+        self._config, self._stream, self._teacher = config, stream, teacher
+        self._waiting: Line[Delivery[Group]] | Backlog[Delivery[Group]]
+        if config.max_backlog == "unlimited":
+            self._waiting, self._prefetch = Line(), 2 * config.concurrency
+        else:
+            self._waiting = Backlog(config.max_backlog, MOST_WAITING_BYTES)
+            self._prefetch = config.concurrency + config.max_backlog + PASSED_OVER_AT_ONCE
+        self._arrived = anyio.Event()
         self._slots = anyio.Semaphore(config.concurrency)
+        self._passed_over = anyio.Semaphore(PASSED_OVER_AT_ONCE)
         self._version = 0  # what a run starts from, before any release
         self._tally = Tally()
 
     async def run(self) -> None:
         """Work until cancelled."""
-        prefetch = 2 * self._config.concurrency
         async with anyio.create_task_group() as tasks:
             await tasks.start(releases.follow, self._stream, self._take)
             tasks.start_soon(self._report)
-            async with self._stream.consumer(topics.COLLAPSED, prefetch=prefetch) as cases:
-                await self._work(cases)
+            async with (
+                self._stream.consumer(topics.COLLAPSED, prefetch=self._prefetch) as cases,
+                anyio.create_task_group() as work,
+            ):
+                work.start_soon(self._read, cases, work)
+                await self._work(work)
 
     def _take(self, release: PolicyRelease) -> None:
         self._version = release.policy_version
 
-    async def _work(self, cases: AsyncIterator[Delivery[Group]]) -> None:
-        async with anyio.create_task_group() as lessons:
-            while True:
-                await self._slots.acquire()  # before a case is taken: until then another mentor may have it
-                lessons.start_soon(self._deal_with, await anext(cases))
+    async def _read(self, cases: AsyncIterator[Delivery[Group]], work: TaskGroup) -> None:
+        """Let what arrives wait for its turn, and record what will have none."""
+        async for case in cases:
+            action = self._decided(case.record)
+            passed = self._waiting.add(case) if action is Action.TEACH else [Passed(case, action)]
+            self._arrived.set()
+            for other in passed:
+                await self._passed_over.acquire()
+                work.start_soon(self._pass_over, other)
+
+    async def _pass_over(self, passed: Passed[Delivery[Group]]) -> None:
+        if passed.action is not None:
+            group = passed.case.record
+            lesson = casework.untaught(group, passed.action, self._version)
+            await self._record(group, lesson, None, 0.0)
+        passed.case.done()
+        self._passed_over.release()
+
+    async def _work(self, work: TaskGroup) -> None:
+        while True:
+            await self._slots.acquire()  # before a case is taken: until then a newer one may come first
+            while (case := self._waiting.take()) is None:
+                self._arrived = anyio.Event()
+                await self._arrived.wait()
+            work.start_soon(self._deal_with, case)
 
     async def _deal_with(self, case: Delivery[Group]) -> None:
         """Publish what comes of a case, then release it: a crash in between repeats it under the same ids."""
         group, began = case.record, time.perf_counter()
         lesson = await self._lesson(group)
-        guided = casework.guided_query(group, self._guide.name, lesson.hint) if lesson.hint else None
+        guided = casework.guided_query(group, self._teacher.guide.name, lesson.hint) if lesson.hint else None
         if guided:
             await self._stream.publish(topics.GUIDED, guided)
-        seconds = time.perf_counter() - began
-        record = casework.diagnosis(group, self._guide.name, lesson, guided, seconds)
-        await self._stream.publish(topics.DIAGNOSES, record)
+        await self._record(group, lesson, guided, time.perf_counter() - began)
         case.done()
         self._slots.release()
-        self._tally.count(lesson.outcome, seconds)
+
+    async def _record(self, group: Group, lesson: Lesson, guided: Query | None, seconds: float) -> None:
+        record = casework.diagnosis(group, self._teacher.guide.name, lesson, guided, seconds)
+        await self._stream.publish(topics.DIAGNOSES, record)
+        self._tally.count(record)
+
+    def _decided(self, group: Group) -> Action:
+        config = self._config
+        age = None if config.max_case_age == "unlimited" else config.max_case_age
+        return casework.decide(group, version=self._version, max_case_age=age, max_rounds=config.max_rounds)
 
     async def _lesson(self, group: Group) -> Lesson:
-        version = self._version
-        age = None if self._config.max_case_age == "unlimited" else self._config.max_case_age
-        action = casework.decide(group, version=version, max_case_age=age, max_rounds=self._config.max_rounds)
+        action = self._decided(group)  # again: it may have become stale while it waited
         if action is not Action.TEACH:
-            return casework.untaught(group, action, version)
-        case = Case(
-            group=group,
-            round=casework.guidance_round(group.query),
-            earlier=casework.earlier_hints(group.query),
-            fits=partial(self._budget.fits, group),
-            leak=partial(self._guard.leak, group.query),
-        )
+            return casework.untaught(group, action, self._version)
         with self._tally.working():
-            return await self._inspected(case, await self._taught(case))
-
-    async def _taught(self, case: Case) -> Lesson:
-        """The guide's lesson. One that raises costs its own case the lesson, and the diagnosis says so."""
-        try:
-            return await self._guide.teach(case)
-        except Exception as error:
-            log.exception("guide %s failed on group %s", self._guide.name, case.group.group_id)
-            return Lesson(Outcome.SILENT, f"the guide raised {type(error).__name__}: {error}"[:MAX_REASON])
-
-    async def _inspected(self, case: Case, lesson: Lesson) -> Lesson:
-        """The lesson, without its hint when that must not be published, whatever the guide thinks of it."""
-        if lesson.hint is None:
-            return lesson
-        if leak := await case.leak(lesson.hint):
-            return Lesson(Outcome.SILENT, leak, None, lesson.calls)
-        if not case.fits(lesson.hint):
-            return Lesson(Outcome.SILENT, "the hint exceeds the prompt budget", None, lesson.calls)
-        return lesson
+            return await self._teacher.lesson(group)
 
     async def _report(self) -> None:
         while True:
-            await telemetry.report(self._stream, self._tally.values(), policy_version=self._version)
+            values = self._tally.values() | {"waiting": len(self._waiting)}
+            await telemetry.report(self._stream, values, policy_version=self._version)
             await anyio.sleep(REPORT_SECONDS)
 
 
@@ -144,7 +158,7 @@ async def _main(config: Config) -> None:
         return
     room = budget(config)
     async with guarding(section.leak_guard) as guard, opened(config, "mentor") as stream:
-        await Mentor(section, stream, guide, guard, room).run()
+        await Mentor(section, stream, Teacher(guide, guard, room)).run()
 
 
 def _check(config: Config) -> Iterable[str]:

@@ -1,21 +1,22 @@
-"""What one mentor process has done so far, as its metric: how cases ended."""
+"""What one mentor process has done so far, as its metric: how cases ended and what that cost."""
 
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from schemas import Outcome
+from schemas import Diagnosis, Outcome
 
 _TAUGHT = (Outcome.HINT, Outcome.FALLBACK, Outcome.SILENT)
 
 
 class Tally:
-    """How cases ended, and how long those took that were worked on."""
+    """How cases ended, what was spent on them, and how long those took that were worked on."""
 
     def __init__(self) -> None:
         self._outcomes: Counter[Outcome] = Counter()
         self._in_flight = 0
-        self._seconds = 0.0
+        self._seconds = self._cost = 0.0
+        self._prompt_tokens = self._completion_tokens = 0
 
     @contextmanager
     def working(self) -> Generator[None]:
@@ -26,11 +27,14 @@ class Tally:
         finally:
             self._in_flight -= 1
 
-    def count(self, outcome: Outcome, seconds: float) -> None:
+    def count(self, case: Diagnosis) -> None:
         """A case is over."""
-        self._outcomes[outcome] += 1
-        if outcome in _TAUGHT:
-            self._seconds += seconds
+        self._outcomes[case.outcome] += 1
+        self._prompt_tokens += case.prompt_tokens
+        self._completion_tokens += case.completion_tokens
+        self._cost += case.cost
+        if case.outcome in _TAUGHT:
+            self._seconds += case.seconds
 
     def values(self) -> dict[str, float]:
         """The values of a Metric; the mean time only when there is a case behind it."""
@@ -42,6 +46,11 @@ class Tally:
             "silent": self._outcomes[Outcome.SILENT],
             "stale": self._outcomes[Outcome.STALE],
             "exhausted": self._outcomes[Outcome.EXHAUSTED],
+            "superseded": self._outcomes[Outcome.SUPERSEDED],
+            "shed": self._outcomes[Outcome.SHED],
             "in_flight": self._in_flight,
+            "prompt_tokens": self._prompt_tokens,
+            "completion_tokens": self._completion_tokens,
+            "cost": self._cost,
         }
         return counts | ({"seconds_mean": self._seconds / taught} if taught else {})

@@ -47,6 +47,11 @@ class Delivery(Generic[R]):
     message: Message
     release: Callable[[Message], None]
 
+    @property
+    def size(self) -> int:
+        """Bytes of the message."""
+        return self.message.size
+
     def done(self) -> None:
         """The record's work is complete and durable: it need not come again."""
         self.release(self.message)

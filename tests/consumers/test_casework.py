@@ -76,15 +76,36 @@ def test_a_case_taught_twice_gives_one_query_id_whatever_the_hints_say(one: str,
 
 def test_a_diagnosis_sums_what_the_calls_cost() -> None:
     calls = tuple(
-        AgentCall(agent="judgment", draft=0, refinement=n, result="", prompt_tokens=10, completion_tokens=n)
+        AgentCall(
+            agent="judgment",
+            draft=0,
+            refinement=n,
+            result="",
+            prompt_tokens=10,
+            completion_tokens=n,
+            cost=0.5,
+        )
         for n in range(3)
     )
     group = a_group("WW", version=3)
     guided = guided_query(group, "fdcg", "Count.")
     record = diagnosis(group, "fdcg", Lesson(Outcome.HINT, "validated", "Count.", calls), guided, 1.5)
     assert (record.prompt_tokens, record.completion_tokens, record.seconds) == (30, 3, 1.5)
+    assert record.cost == 1.5
     assert (record.guided_query_id, record.hint, record.policy_version) == (guided.query_id, guided.hint, 3)
     assert schemas.decode(schemas.encode(record), schemas.Diagnosis) == record
+
+
+def a_diagnosis(outcome: Outcome, seconds: float) -> schemas.Diagnosis:
+    calls = (AgentCall(agent="judgment", draft=0, refinement=0, result="", prompt_tokens=10, cost=0.5),)
+    return diagnosis(a_group("WW"), "fdcg", Lesson(outcome, "", None, calls), None, seconds)
+
+
+@pytest.mark.parametrize("action", [action for action in Action if action is not Action.TEACH])
+def test_whatever_ends_without_a_lesson_has_an_outcome_of_its_name_and_a_reason(action: Action) -> None:
+    lesson = untaught(a_group("WW"), action, 0)
+    assert (lesson.outcome.value, lesson.hint, lesson.calls) == (action.value, None, ())
+    assert lesson.reason
 
 
 def test_a_case_that_no_guide_saw_says_why() -> None:
@@ -97,11 +118,12 @@ def test_a_case_that_no_guide_saw_says_why() -> None:
 
 def test_the_mean_time_is_of_the_cases_worked_on_and_absent_without_any() -> None:
     tally = Tally()
-    tally.count(Outcome.STALE, 0.0)
+    tally.count(a_diagnosis(Outcome.STALE, 0.0))
     assert "seconds_mean" not in tally.values()
-    tally.count(Outcome.HINT, 2.0)
-    tally.count(Outcome.SILENT, 4.0)
+    tally.count(a_diagnosis(Outcome.HINT, 2.0))
+    tally.count(a_diagnosis(Outcome.SILENT, 4.0))
     with tally.working():
         values = tally.values()
     assert (values["cases"], values["hints"], values["silent"], values["stale"]) == (3, 1, 1, 1)
+    assert (values["prompt_tokens"], values["cost"]) == (30, 1.5)
     assert (values["seconds_mean"], values["in_flight"], tally.values()["in_flight"]) == (3.0, 1, 0)

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+import msgspec
 import pytest
 
 import schemas
@@ -12,7 +13,9 @@ from consumers.budget import Budget
 from consumers.guides.base import Case, Lesson
 from consumers.leak.guard import Guard
 from consumers.mentor import Mentor, MentorConfig
+from consumers.teaching import Teacher
 from mentor_stream import topics
+from mentor_stream.broker.base import Message
 from mentor_stream.prompts import PromptConfig
 from mentor_stream.sampling import LengthLimits
 from mentor_stream.stream import Stream, connect
@@ -54,15 +57,19 @@ async def mentoring(
     """A mentor at work on the stream."""
     limits = LengthLimits(prompt=max_prompt_tokens, completion=8, context=None)
     budget = Budget(PromptConfig(), limits, lambda text: len(text.split()))
-    mentor = Mentor(config or MentorConfig(), stream, guide, Guard("text"), budget)
+    mentor = Mentor(config or MentorConfig(), stream, Teacher(guide, Guard("text"), budget))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(mentor.run)
         yield
         tasks.cancel_scope.cancel()
 
 
+def question(number: int) -> schemas.Query:
+    return a_query(f"What is 2 + {number + 3}?", str(number + 5), position=number)
+
+
 async def publish_cases(stream: Stream, count: int, *, version: int = 0) -> list[Group]:
-    groups = [a_group("WWWW", query=a_query(position=n), version=version) for n in range(count)]
+    groups = [a_group("WWWW", query=question(n), version=version) for n in range(count)]
     for group in groups:
         await stream.publish(topics.COLLAPSED, group)
     return groups
@@ -137,8 +144,9 @@ async def test_a_case_still_in_work_comes_again_and_a_finished_one_does_not(stre
 
 async def test_a_case_delivered_twice_is_one_lesson_by_its_id(stream: Stream) -> None:
     (group,) = await publish_cases(stream, 1)
-    await stream.publish(topics.COLLAPSED, group)
     async with mentoring(stream, ScriptedGuide(a_hint)):
+        await until(stream, topics.DIAGNOSES, 1)
+        await stream.publish(topics.COLLAPSED, group)
         await until(stream, topics.DIAGNOSES, 2)
     assert len({q.query_id for q in await everything(stream, topics.GUIDED)}) == 1
 
@@ -162,9 +170,81 @@ async def test_the_version_released_last_counts_while_the_mentor_runs(stream: St
         with anyio.fail_after(10):
             while not [m for m in await everything(stream, topics.METRICS) if m.policy_version == 2]:
                 await anyio.sleep(0.05)
-        await stream.publish(topics.COLLAPSED, a_group("WW", query=a_query(position=5), version=1))
+        await stream.publish(topics.COLLAPSED, a_group("WW", query=question(5), version=1))
         diagnoses = await until(stream, topics.DIAGNOSES, 2)
     assert sorted(d.outcome.value for d in diagnoses) == ["hint", "stale"]
+
+
+async def test_a_backlog_teaches_the_newest_and_sheds_the_oldest_and_says_so(stream: Stream) -> None:
+    busy, gate = anyio.Event(), anyio.Event()
+
+    async def wait(case: Case) -> Lesson:
+        busy.set()
+        await gate.wait()
+        return await a_hint(case)
+
+    await publish_cases(stream, 1)
+    guide, config = ScriptedGuide(wait), MentorConfig(concurrency=1, max_backlog=2)
+    async with mentoring(stream, guide, config):
+        await busy.wait()
+        for number in range(1, 6):
+            await stream.publish(topics.COLLAPSED, a_group("WW", query=question(number), version=number))
+        shed = await until(stream, topics.DIAGNOSES, 3)
+        gate.set()
+        diagnoses = await until(stream, topics.DIAGNOSES, 6)
+        with anyio.fail_after(10):
+            while not [m for m in await everything(stream, topics.METRICS) if m.values.get("shed") == 3]:
+                await anyio.sleep(0.05)
+    assert sorted(d.policy_version for d in shed) == [1, 2, 3]
+    assert {d.outcome for d in shed} == {Outcome.SHED}
+    assert [case.query.position for case in guide.cases] == [0, 5, 4]
+    assert len(diagnoses) == len({d.group_id for d in diagnoses}) == 6
+
+
+async def test_a_case_that_waits_gives_way_to_a_newer_one_of_its_question(stream: Stream) -> None:
+    busy, gate = anyio.Event(), anyio.Event()
+
+    async def wait(case: Case) -> Lesson:
+        busy.set()
+        await gate.wait()
+        return await a_hint(case)
+
+    first, asked = await publish_cases(stream, 1), question(1)
+    guide = ScriptedGuide(wait)
+    async with mentoring(stream, guide, MentorConfig(concurrency=1)):
+        await busy.wait()
+        old, new = (
+            a_group("WW", query=msgspec.structs.replace(asked, attempt=epoch), version=epoch)
+            for epoch in range(2)
+        )
+        await stream.publish(topics.COLLAPSED, old)
+        await stream.publish(topics.COLLAPSED, new)
+        (superseded,) = await until(stream, topics.DIAGNOSES, 1)
+        gate.set()
+        await until(stream, topics.DIAGNOSES, 3)
+        with anyio.fail_after(10):
+            while await stream.lag(topics.COLLAPSED):
+                await anyio.sleep(0.05)
+    assert (superseded.group_id, superseded.outcome) == (old.group_id, Outcome.SUPERSEDED)
+    assert [case.group.group_id for case in guide.cases] == [first[0].group_id, new.group_id]
+
+
+async def test_an_unlimited_backlog_teaches_every_case_in_its_order(stream: Stream) -> None:
+    guide = ScriptedGuide(a_hint)
+    for version in (3, 1, 2, 5, 4):
+        await stream.publish(topics.COLLAPSED, a_group("WW", query=question(version), version=version))
+    async with mentoring(stream, guide, MentorConfig(concurrency=1, max_backlog="unlimited")):
+        await until(stream, topics.DIAGNOSES, 5)
+    place = {m.key: (m.partition, m.offset) for m in await messages(stream)}
+    taught = [place[case.group.group_id.encode()] for case in guide.cases]
+    for partition in {partition for partition, _ in taught}:
+        offsets = [offset for of, offset in taught if of == partition]
+        assert offsets == sorted(offsets)
+
+
+async def messages(stream: Stream) -> list[Message]:
+    async with stream.reader(topics.COLLAPSED, start="earliest", follow=False) as deliveries:
+        return [delivery.message async for delivery in deliveries]
 
 
 async def test_unlimited_age_keeps_every_case(stream: Stream) -> None:

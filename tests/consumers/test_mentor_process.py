@@ -71,7 +71,9 @@ def mentor(config: Path) -> Generator[subprocess.Popen[str]]:
 
 
 async def publish_cases(stream: Stream, count: int) -> list[Group]:
-    groups = [a_group("WWWW", query=a_query(position=n)) for n in range(count)]
+    groups = [
+        a_group("WWWW", query=a_query(f"What is 2 + {n + 3}?", str(n + 5), position=n)) for n in range(count)
+    ]
     for group in groups:
         await stream.publish(topics.COLLAPSED, group)
     return groups
