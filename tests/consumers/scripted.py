@@ -2,9 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from consumers.calls import AgentError
 from consumers.chat import Usage
 from consumers.guides.base import Case
-from consumers.guides.fdcg.agents.base import AgentError, Attribution, Draft, Flaw, Judgment
+from consumers.guides.fdcg.agents.base import Attribution, Draft, Flaw, Judgment, Ranking
 from consumers.guides.fdcg.pipeline import Bounds, Fdcg, Switches
 from tests.builders import a_group, a_query
 
@@ -20,7 +21,9 @@ class ScriptedAgents:
         drafts: Sequence[str] = ("draft",),
         verdicts: str = "P",
         repairs: Sequence[str] = ("repaired",),
+        ranking: Sequence[str] = (),
     ) -> None:
+        self._ranking = ranking
         self._drafts, self._verdicts, self._repairs = list(drafts), list(verdicts), list(repairs)
         self.asked: list[tuple[str, ...]] = []
         self.attribution_fails = False
@@ -48,6 +51,14 @@ class ScriptedAgents:
         self.asked.append(("repair", draft, critique))
         return self._draft(_next(self._repairs))
 
+    async def rank(self, case: Case, drafts: Sequence[str]) -> Ranking:
+        """As `ranking` has them; nothing to rank by is a failure."""
+        self.asked.append(("rank", *sorted(drafts)))
+        if not self._ranking:
+            raise AgentError("unreadable reply", Usage("m", 9, 1))
+        order = sorted(range(len(drafts)), key=lambda place: self._ranking.index(drafts[place]))
+        return Ranking(tuple(order), Usage("m", 30, 3))
+
     def _draft(self, text: str) -> Draft:
         if text == "!":
             raise AgentError("unreadable reply")
@@ -59,11 +70,17 @@ def _next(script: list[str]) -> str:
 
 
 def a_guide(
-    agents: ScriptedAgents, *, fallback: str = FALLBACK, max_refine: int = 2, max_retry: int = 2, **on: bool
+    agents: ScriptedAgents,
+    *,
+    fallback: str = FALLBACK,
+    max_refine: int = 2,
+    max_retry: int = 2,
+    n_drafts: int = 1,
+    **on: bool,
 ) -> Fdcg:
     """The pipeline around scripted agents; `judgment=False` and the like switch agents off."""
     switches = {"attribution": True, "generation": True, "judgment": True} | on
-    return Fdcg("scripted", agents, fallback, Bounds(max_refine, max_retry), Switches(**switches))
+    return Fdcg("scripted", agents, fallback, Bounds(max_refine, max_retry, n_drafts), Switches(**switches))
 
 
 def a_case(

@@ -31,6 +31,8 @@ class Config(Section):
     """Judgment-Repair rounds for one draft before it is thrown away."""
     max_retry: int = Field(2, ge=0)
     """Fresh drafts after the first before the safe fallback."""
+    n_drafts: int = Field(1, ge=1, le=16)
+    """Drafts written at once: Judgment puts them in order, and the first that stands is the hint."""
     fallback: str = SAFE_HINT
     """The safe fallback, a hint that fits any question; empty for none."""
     attribution: bool = True
@@ -44,6 +46,10 @@ class Config(Section):
     def _something_to_draft_from(self) -> "Config":
         if not (self.attribution or self.generation):
             raise ValueError("attribution and generation cannot both be off: nothing is left to make a hint")
+        if self.n_drafts > 1 and not (self.generation and self.judgment):
+            raise ValueError(
+                "n_drafts above 1 needs generation, which writes them, and judgment, which ranks"
+            )
         return self
 
 
@@ -53,7 +59,7 @@ def build(config: Config) -> Fdcg:
         name=config.name,
         agents=plugins.build(AGENTS, config.agents, SETTING),
         fallback=config.fallback,
-        bounds=Bounds(max_refine=config.max_refine, max_retry=config.max_retry),
+        bounds=Bounds(config.max_refine, config.max_retry, config.n_drafts),
         switches=Switches(
             attribution=config.attribution, generation=config.generation, judgment=config.judgment
         ),

@@ -3,13 +3,13 @@
 MENTOR (arXiv 2610.13594), failure-driven contextual guidance; the switches are the ablations of its Table 4.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from consumers.calls import AgentError, Calls
 from consumers.drafts import no_hint
 from consumers.guides.base import Case, Lesson
 from consumers.guides.fdcg.agents.base import Agents, Attribution, Draft, Judgment
+from consumers.guides.fdcg.drafting import Drafting
 from schemas import Outcome
 
 
@@ -25,6 +25,8 @@ class Bounds:
     """Judgment-Repair rounds of one draft: it is judged at most once more than that."""
     max_retry: int
     """Fresh drafts after the first."""
+    n_drafts: int = 1
+    """Drafts written at once, of which the one ranked first is worked on first."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,11 @@ class Fdcg:
             attribution = await self._attribute(case, calls)
         except AgentError as error:
             return await self._fall_back(case, str(error), calls)
+        drafting = Drafting(case, self.agents, attribution, calls, self.bounds.n_drafts)
         for draft in range(self._drafts):
             calls.draft, calls.refinement = draft, 0
             try:
-                hint = await self._draft(case, attribution, rejected, calls)
+                hint = await drafting.next(rejected) if self.switches.generation else _keywords(attribution)
                 hint = await self._refine(case, hint, rejected, calls)
                 return Lesson(Outcome.HINT, "validated", hint, tuple(calls.made))
             except (AgentError, Rejected) as error:
@@ -78,14 +81,6 @@ class Fdcg:
         if not self.switches.attribution:
             return None
         return await calls.ask("attribution", self.agents.attribute(case), _diagnosis)
-
-    async def _draft(
-        self, case: Case, attribution: Attribution | None, rejected: Sequence[str], calls: Calls
-    ) -> str:
-        if not self.switches.generation:
-            return ", ".join(attribution.keywords) if attribution else ""
-        answer = self.agents.generate(case, attribution, tuple(rejected))
-        return (await calls.ask("generation", answer, _text)).text
 
     async def _refine(self, case: Case, hint: str, rejected: list[str], calls: Calls) -> str:
         """The draft, repaired until nothing objects to it. Raises Rejected, AgentError."""
@@ -130,6 +125,10 @@ class Fdcg:
 def _diagnosis(attribution: Attribution) -> str:
     parts = [attribution.root_cause, *attribution.errors, ", ".join(attribution.keywords)]
     return "\n".join(filter(None, parts))
+
+
+def _keywords(attribution: Attribution | None) -> str:
+    return ", ".join(attribution.keywords) if attribution else ""
 
 
 def _text(draft: Draft) -> str:
