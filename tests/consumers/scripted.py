@@ -7,6 +7,7 @@ from consumers.chat import Usage
 from consumers.guides.base import Case
 from consumers.guides.fdcg.agents.base import Attribution, Draft, Flaw, Judgment, Ranking
 from consumers.guides.fdcg.pipeline import Bounds, Fdcg, Switches
+from schemas import Group
 from tests.builders import a_group, a_query
 
 FALLBACK = "Take your time."
@@ -88,6 +89,7 @@ def a_case(
     fits: Callable[[str], bool] = lambda _: True,
     leaks: Callable[[str], bool] = lambda _: False,
     earlier: tuple[str, ...] = (),
+    group: Group | None = None,
 ) -> Case:
     """A collapsed group; `leaks` says which hints the leak guard refuses."""
 
@@ -95,4 +97,4 @@ def a_case(
         return "leak: 5" if leaks(hint) else None
 
     guard: Callable[[str], Awaitable[str | None]] = leak
-    return Case(a_group("WWWW", query=a_query()), len(earlier) + 1, earlier, fits, guard)
+    return Case(group or a_group("WWWW", query=a_query()), len(earlier) + 1, earlier, fits, guard)
