@@ -3,14 +3,17 @@
     with Endpoint() as endpoint:
         endpoint.answers["judgment"] = [verdict("leak"), verdict("pass")]
 
-An answer is what the model says (a str), or trouble: `Trouble.HTML` and the like. The last answer of a list
-is repeated for ever. Which agent asks is read off the system message of the built-in prompts.
+An answer is what the model says (a str, or a Reply with more than text), an HTTP Status, trouble such as
+`Trouble.HTML`, or a function of the request that gives one of these. The last answer of a list is repeated
+for ever. Which agent asks is read off the system message of the built-in prompts; anyone else is "other".
 """
 
 import asyncio
 import json
 import threading
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Self
 
@@ -33,13 +36,35 @@ class Trouble(Enum):
     NAN_USAGE = "nan usage"
 
 
-Answer = str | Trouble
+@dataclass(frozen=True)
+class Reply:
+    """A choice of a completion."""
+
+    content: str | None
+    finish_reason: str = "stop"
+    message: Mapping[str, str] = field(default_factory=dict)
+    """Further fields of the message, such as reasoning_content."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """An HTTP status with an error object."""
+
+    code: int
+    message: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Outcome = str | Reply | Status | Trouble
+Answer = Outcome | Callable[[dict[str, Any]], Outcome]
 
 _AGENTS = {
     "why students fail": "attribution",
     "You write hints": "generation",
     "strict examiner": "judgment",
     "You revise hints": "repair",
+    "You compare hints": "ranking",
+    "You correct a student": "critique",
 }
 
 
@@ -58,10 +83,20 @@ def attribution(cause: str = "The carry is forgotten.") -> str:
     return json.dumps({"root_cause": cause, "errors": ["no carry"], "keywords": ["carry"]})
 
 
+def critique(text: str = "The carry of the first step is dropped.") -> str:
+    """What the critic replies."""
+    return json.dumps({"critique": text})
+
+
+def ranking(*order: int) -> str:
+    """What Ranking replies."""
+    return json.dumps({"order": order})
+
+
 def agent_of(request: dict[str, Any]) -> str:
     """Which agent sent a request."""
     system = request["messages"][0]["content"]
-    return next(agent for words, agent in _AGENTS.items() if words in system)
+    return next((agent for words, agent in _AGENTS.items() if words in system), "other")
 
 
 class Endpoint:
@@ -74,6 +109,9 @@ class Endpoint:
             "generation": [hint()],
             "judgment": [verdict("pass")],
             "repair": [hint("Look at the units digit of each step.")],
+            "ranking": [ranking(1, 2)],
+            "other": ["yes"],
+            "critique": [critique()],
         }
         self.requests: list[dict[str, Any]] = []
         self.headers: list[str] = []
@@ -131,6 +169,8 @@ class Endpoint:
             await asyncio.sleep(self.latency)
             answers = self.answers[agent_of(request)]
             answer = answers.pop(0) if len(answers) > 1 else answers[0]
+            if callable(answer):
+                answer = answer(request)
             if answer is Trouble.SLOW:
                 await asyncio.sleep(3600)
             return _response(answer)
@@ -138,9 +178,12 @@ class Endpoint:
             self.in_flight -= 1
 
 
-def _response(answer: Answer) -> bytes | None:
-    if isinstance(answer, str):
+def _response(answer: Outcome) -> bytes | None:
+    if isinstance(answer, (str, Reply)):
         return _http(200, _completion(answer))
+    if isinstance(answer, Status):
+        body = json.dumps({"error": {"message": answer.message}}).encode()
+        return _http(answer.code, body, "".join(f"{k}: {v}\r\n" for k, v in answer.headers.items()))
     return {
         Trouble.SLOW: None,
         Trouble.HANG_UP: None,
@@ -156,15 +199,15 @@ def _response(answer: Answer) -> bytes | None:
     }[answer]
 
 
-def _completion(text: str) -> bytes:
+def _completion(said: str | Reply) -> bytes:
+    reply = said if isinstance(said, Reply) else Reply(said)
+    message = {"role": "assistant", "content": reply.content, **reply.message}
     return json.dumps({
         "id": "1",
         "object": "chat.completion",
         "created": int(time.time()),
         "model": "scripted",
-        "choices": [
-            {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        ],
+        "choices": [{"index": 0, "message": message, "finish_reason": reply.finish_reason}],
         "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
     }).replace(', "total_tokens": 110', "").encode()  # fmt: skip
 

@@ -1,57 +1,24 @@
-"""One question to an OpenAI-compatible endpoint, asked again while there is hope of an answer."""
+"""One question to a language model, asked again, there or elsewhere, while there is hope of an answer."""
 
-import os
 import random
-import re
-from collections.abc import Callable, Iterable
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 import anyio
-from pydantic import Field, field_validator
 
+from consumers.chat import completion, routes, tokens
+from consumers.chat.allowance import Allowance, Spent
+from consumers.chat.circuit import Health
+from consumers.chat.dialect import Schema
 from consumers.chat.replies import UnreadableReply
+from consumers.chat.retries import LONGEST_PAUSE, PATIENCE, Failure, Kind, TimedOut, backoff
+from consumers.chat.server import Server, Servers
+from consumers.chat.settings import Address, Asking, Endpoint
+from consumers.chat.templates import printable
 from consumers.chat.usage import Usage
-from mentor_stream.config import Section
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
 
 T = TypeVar("T")
-LONGEST_PAUSE = 30.0
-
-
-class Endpoint(Section):
-    """Where the language model is and how it is asked."""
-
-    base_url: str
-    """Of the endpoint, as far as `/v1`."""
-    model: str = Field(min_length=1)
-    api_key_env: str | None = None
-    """Name of the environment variable that holds the key; left out for servers that want none."""
-    temperature: float = Field(0.7, ge=0)
-    max_tokens: int = Field(2048, ge=1)
-    """Longest reply, thinking included."""
-    timeout_seconds: float = Field(120.0, gt=0)
-    """For one request, from its start to the last byte of the reply."""
-    attempts: int = Field(4, ge=1)
-    """Requests for one answer before asking has failed."""
-    first_pause_seconds: float = Field(1.0, ge=0)
-    """Before the second request; doubled each time, up to 30 s, and varied at random by half."""
-
-    @field_validator("base_url")
-    @classmethod
-    def _carries_no_secret(cls, url: str) -> str:
-        if not re.match(r"https?://[^/:?#]", url):
-            raise ValueError("expected http://host:port/v1 or https://host/v1")
-        if "@" in url:
-            raise ValueError("a key or password does not belong in the URL: use api_key_env")
-        return url
-
-    def problems(self, setting: str) -> Iterable[str]:
-        """What validation of single settings cannot see."""
-        if self.api_key_env and not os.environ.get(self.api_key_env):
-            yield f"{setting}.api_key_env is {self.api_key_env!r}: this environment variable is not set."
 
 
 class ChatError(Exception):
@@ -62,111 +29,169 @@ class ChatError(Exception):
         self.usage = usage
 
 
-class _Unanswered(Exception):
-    """A request without a usable answer: whether to repeat it, and after what pause if the server said."""
+@dataclass(frozen=True)
+class _Target:
+    """One of the endpoints, and what the model is called and costs there."""
 
-    def __init__(self, reason: str, *, again: bool = True, pause: float | None = None) -> None:
-        super().__init__(reason)
-        self.again, self.pause = again, pause
+    server: Server
+    model: str
+    address: Address
+
+
+@dataclass
+class _Question:
+    """What is asked, and how asking went so far."""
+
+    messages: list[dict[str, str]]
+    schema: Schema | None
+    usage: Usage
+    failed: set[int] = field(default_factory=set)
+    """Places of the endpoints that failed since the last pause."""
+    closed: set[int] = field(default_factory=set)
+    """Places of those that will not answer us at all."""
+    requests: int = 0
+    rounds: int = 0
+    """Pauses made."""
 
 
 class Chat:
-    """A connection to one endpoint."""
+    """One way of asking, at one endpoint or several; chats may share those, and an allowance."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
+    def __init__(
+        self, asking: Asking, servers: Servers | None = None, allowance: Allowance | None = None
+    ) -> None:
+        self._asking = asking
+        self._allowance = allowance or allowance_of(asking)
+        shared = servers or Servers()
+        self._targets = [
+            _Target(shared.at(address, asking.first_pause_seconds), model or asking.model, address)
+            for address, model in ((asking, None), *((other, other.model) for other in asking.standby))
+        ]
 
-    async def ask(self, system: str, user: str, read: Callable[[str], T]) -> tuple[T, Usage]:
+    async def ask(
+        self, system: str, user: str, read: Callable[[str], T], *, schema: Schema | None = None
+    ) -> tuple[T, Usage]:
         """What `read` makes of the reply, and the cost of all requests. Raises ChatError.
 
-        Repeats after 408, 409, 429, 5xx, a broken connection, a time-out, and a reply that is none or that
-        `read` refuses (UnreadableReply), with growing pauses.
+        Asks again after 408, 409, 429, 5xx, a broken connection and a time-out: at the next endpoint at once,
+        or here after a growing pause. After a reply that is none or that `read` refuses (UnreadableReply)
+        at once. `schema` says what JSON the reply shall be, where the endpoint can be told.
         """
-        usage = Usage(model=self._endpoint.model)
-        attempt = 0
-        while True:
-            attempt += 1
+        messages = [
+            {"role": "system", "content": printable(system)},
+            {"role": "user", "content": printable(user)},
+        ]
+        asked = _Question(messages, schema, Usage(model=self._targets[0].model))
+        for attempt in range(1, self._asking.attempts + 1):
             try:
-                return read(await self._request(system, user, usage)), usage
-            except (_Unanswered, UnreadableReply) as failure:
-                if attempt == self._endpoint.attempts or not getattr(failure, "again", True):
-                    raise ChatError(f"{failure} ({attempt} requests)", usage) from failure
-                pause = _pause(self._endpoint.first_pause_seconds, attempt, failure)
-            await anyio.sleep(pause)
+                place = await self._place(asked)
+                return await self._request(place, asked, read), asked.usage
+            except Spent as spent:
+                raise ChatError(str(spent), asked.usage) from spent
+            except Failure as failure:
+                if attempt == self._asking.attempts or not self._hope(failure, asked):
+                    raise ChatError(f"{failure} ({asked.requests} requests)", asked.usage) from failure
+                await self._pause(failure, asked)
+        raise AssertionError
 
-    async def _request(self, system: str, user: str, usage: Usage) -> str:
+    def _hope(self, failure: Failure, asked: _Question) -> bool:
+        """Whether asking again may help."""
+        return failure.kind is not Kind.REQUEST and len(asked.closed) < len(self._targets)
+
+    async def _pause(self, failure: Failure, asked: _Question) -> None:
+        """Wait as long as must be before the next request: not at all where another endpoint is left."""
+        if (
+            failure.kind is Kind.REPLY
+            or routes.choose(self._routes(), asked.failed, spread=False) is not None
+        ):
+            return
+        asked.rounds += 1
+        asked.failed = set(asked.closed)
+        pause = backoff(self._asking.first_pause_seconds, asked.rounds, random.random())  # noqa: S311
+        asked_for = failure.pause or 0.0
+        await anyio.sleep(max(pause, asked_for if asked_for <= PATIENCE else 0.0))
+
+    async def _place(self, asked: _Question) -> int:
+        """The place of the endpoint to ask, after its rest if all of them rest. Raises Failure."""
+        standing = self._routes()
+        place = routes.choose(standing, asked.failed, spread=self._asking.spread)
+        if place is not None:
+            return place
+        place = routes.soonest(standing, asked.closed)
+        assert place is not None, "asked again without hope"
+        rest = standing[place].wakes - anyio.current_time()
+        if standing[place].health is Health.RESTING:
+            if rest > LONGEST_PAUSE:
+                raise Failure(f"{self._targets[place].server.url} rests for {rest:.0f} s", Kind.REQUEST)
+            await anyio.sleep(rest)
+        return place
+
+    async def _request(self, place: int, asked: _Question, read: Callable[[str], T]) -> T:
+        """One request, in its turn. Raises Failure, Spent."""
+        server = self._targets[place].server
+        async with server.turn():
+            if server.route(anyio.current_time()).health is Health.RESTING:
+                asked.failed.add(place)  # it failed others while this one waited for its turn
+                raise Failure(f"{server.url} fails and rests", Kind.DOWN)
+            response = await self._watched(place, asked)
         try:
-            with anyio.fail_after(self._endpoint.timeout_seconds):
-                completion = await self._complete(system, user)
-        except TimeoutError:
-            raise _Unanswered(f"no reply within {self._endpoint.timeout_seconds:g} s") from None
-        _count(completion, usage)
-        return _reply_text(completion)
+            return read(completion.text_of(response, self._asking.max_tokens))
+        except UnreadableReply as error:
+            cut = f"the reply was cut off at max_tokens = {self._asking.max_tokens}: "
+            raise Failure(f"{cut if completion.is_cut(response) else ''}{error}", Kind.REPLY) from error
 
-    async def _complete(self, system: str, user: str) -> Any:
-        """The parsed response, whatever it is. Raises _Unanswered; its texts hold nothing of the request."""
-        import openai
-
+    async def _watched(self, place: int, asked: _Question) -> object:
+        """The response, noted in the endpoint's health. Raises Failure, Spent."""
+        circuit, began = self._targets[place].server.circuit, anyio.current_time()
+        trial = circuit.begin(began)
         try:
-            return await self._client.chat.completions.create(
-                model=self._endpoint.model,
-                messages=[{"role": "system", "content": system}, {"role": "user", "content": user}],
-                temperature=self._endpoint.temperature,
-                max_tokens=self._endpoint.max_tokens,
-            )
-        except openai.APIStatusError as error:
-            again = error.status_code in (408, 409, 429) or error.status_code >= 500
-            pause = _retry_after(error.response.headers.get("retry-after"))
-            raise _Unanswered(f"status {error.status_code}", again=again, pause=pause) from error
-        except openai.APIConnectionError as error:
-            cause = type(error.__cause__ or error).__name__
-            raise _Unanswered(f"{self._endpoint.base_url} cannot be reached ({cause})") from error
-        except (openai.OpenAIError, ValueError) as error:
-            raise _Unanswered(f"the response is no JSON ({type(error).__name__})") from error
+            response = await self._paid(self._targets[place], asked)
+        except Failure as failure:
+            if failure.kind in (Kind.BUSY, Kind.DOWN, Kind.CLOSED):
+                asked.failed.add(place)
+            if failure.kind is Kind.CLOSED:
+                asked.closed.add(place)
+            if failure.kind in (Kind.DOWN, Kind.CLOSED) or failure.rest is not None:
+                circuit.fail(anyio.current_time(), began, rest=failure.rest)
+            raise
+        finally:
+            if trial:
+                circuit.abandon()
+        circuit.succeed()
+        return response
 
-    @cached_property
-    def _client(self) -> "AsyncOpenAI":
-        """Made at the first request. Its own connection limit (1,000) is above any concurrency of ours."""
-        from openai import AsyncOpenAI
+    async def _paid(self, target: _Target, asked: _Question) -> object:
+        """The response, its tokens booked. Raises Failure, Spent."""
+        prompt = sum(tokens.estimate(message["content"]) for message in asked.messages)
+        reserved, spent = prompt + self._asking.max_tokens, 0
+        self._allowance.reserve(reserved, anyio.current_time())
+        asked.requests += 1
+        asked.usage.model = target.model
+        try:
+            response = await target.server.complete(self._asking, target.model, asked.messages, asked.schema)
+            used = completion.tokens_of(response)
+            spent = reserved if used is None else sum(used)
+        except TimedOut:
+            spent = reserved  # nobody knows what the endpoint has generated
+            raise
+        finally:
+            self._allowance.settle(reserved, spent, anyio.current_time())
+        prices = {
+            "input_price": target.address.input_price,
+            "output_price": target.address.output_price,
+        }
+        asked.usage.count(*(used or (0, 0)), **prices)
+        if not completion.is_completion(response):
+            raise Failure("the response is no chat completion", Kind.DOWN)
+        return response
 
-        name = self._endpoint.api_key_env
-        return AsyncOpenAI(
-            base_url=self._endpoint.base_url,
-            api_key=os.environ[name] if name else "none",
-            timeout=self._endpoint.timeout_seconds,
-            max_retries=0,
-        )
-
-
-def _reply_text(completion: Any) -> str:
-    """The first choice's text: HTML, an error object and no choice at all were seen with status 200 too."""
-    choices = getattr(completion, "choices", None)
-    if not isinstance(choices, list) or not choices:
-        raise _Unanswered("the response is no chat completion")
-    content = getattr(getattr(choices[0], "message", None), "content", None)
-    if not isinstance(content, str) or not content.strip():
-        raise _Unanswered("the reply is empty")
-    return content
-
-
-def _count(completion: Any, usage: Usage) -> None:
-    """Add the tokens that the endpoint says it used; servers were seen to say NaN, null and less than 0."""
-    said = getattr(completion, "usage", None)
-    for field in ("prompt_tokens", "completion_tokens"):
-        tokens = getattr(said, field, None)
-        if isinstance(tokens, int) and 0 <= tokens < 2**31:
-            setattr(usage, field, getattr(usage, field) + tokens)
+    def _routes(self) -> list[routes.Route]:
+        now = anyio.current_time()
+        return [target.server.route(now) for target in self._targets]
 
 
-def _retry_after(header: str | None) -> float | None:
-    try:
-        return max(0.0, float(header or ""))
-    except ValueError:
-        return None
-
-
-def _pause(first: float, attempt: int, failure: Exception) -> float:
-    """Seconds before the next request: doubling, varied by half, at least what the server asked for."""
-    grown = min(LONGEST_PAUSE, first * 2 ** (attempt - 1)) * random.uniform(0.5, 1.5)  # noqa: S311
-    asked = getattr(failure, "pause", None) or 0.0
-    return max(grown, min(asked, LONGEST_PAUSE))
+def allowance_of(asking: Asking) -> Allowance:
+    """What settings allow to spend: without bound where they say nothing of it."""
+    if isinstance(asking, Endpoint):
+        return Allowance(asking.tokens_per_hour, asking.tokens_per_run)
+    return Allowance()

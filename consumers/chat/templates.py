@@ -4,6 +4,8 @@ A file <name>.md holds the system message and, behind a line `---`, the user's t
 `$name` is replaced. Everything filled in is fenced: marked as data that somebody else wrote.
 """
 
+import re
+import secrets
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -42,7 +44,21 @@ def load(file: Path, names: AbstractSet[str], setting: str) -> Prompt:
     return Prompt(system.strip(), template)
 
 
+_KEY = secrets.token_bytes(32)
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
 def fence(name: str, text: str) -> str:
-    """Text marked as data. The mark depends on the text, so that the text cannot close it early."""
-    mark = f"{name} {blake2b(text.encode(errors='replace'), digest_size=4).hexdigest()}"
+    """Text marked as data, without what is no text: control characters, lone surrogates.
+
+    The mark depends on the text and on a secret of this process, so that nobody who writes the text can
+    close it early, and the same text is marked the same way whenever a server may have its prefix cached.
+    """
+    text = printable(text)
+    mark = f"{name} {blake2b(text.encode(), key=_KEY, digest_size=8).hexdigest()}"
     return f"<{mark}>\n{text}\n</{mark}>"
+
+
+def printable(text: str) -> str:
+    """The text with what no server needs to understand replaced; line breaks and tabs stay."""
+    return _UNPRINTABLE.sub("\ufffd", text.replace("\r\n", "\n"))

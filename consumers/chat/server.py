@@ -1,0 +1,138 @@
+"""One endpoint at work: its connections, whose turn it is, how it is, and what it was learnt to take."""
+
+import logging
+import os
+import re
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from consumers.chat.circuit import Circuit
+from consumers.chat.dialect import Dialect, Schema, first_dialect, overflows
+from consumers.chat.retries import LONGEST_PAUSE, Failure, Kind, TimedOut, kind_of, retry_after
+from consumers.chat.routes import Route
+from consumers.chat.settings import Address, Asking
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+log = logging.getLogger(__name__)
+
+
+class Refused(Exception):
+    """A status other than 2xx, and the server's words, which may hold secrets and are kept from logs."""
+
+    def __init__(self, status: int, said: str, pause: float | None) -> None:
+        super().__init__(f"status {status}")
+        self.status, self.said, self.pause = status, said, pause
+
+
+class Server:
+    """One endpoint, shared by all who ask it."""
+
+    def __init__(self, address: Address, first_pause: float) -> None:
+        self.url = address.base_url
+        self.circuit = Circuit(first_pause, LONGEST_PAUSE)
+        self._key_env, self._bound = address.api_key_env, address.max_in_flight
+        self._slots = anyio.Semaphore(address.max_in_flight)
+        self._dialects: dict[tuple[str, str], Dialect] = {}
+        self._asked = 0
+
+    def route(self, now: float) -> Route:
+        """How the endpoint stands."""
+        return Route(self.circuit.health(now), self.circuit.wakes, self._asked / self._bound)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncGenerator[None]:
+        """A place among the requests in flight, in order of arrival."""
+        self._asked += 1
+        try:
+            async with self._slots:
+                yield
+        finally:
+            self._asked -= 1
+
+    async def complete(
+        self, asking: Asking, model: str, messages: list[dict[str, str]], schema: Schema | None
+    ) -> Any:
+        """The response, whatever it is. Raises Failure, whose texts hold nothing of the request.
+
+        What the endpoint refuses of the optional parameters is left out and, when that helps, from then on.
+        """
+        key = (model, asking.structured)
+        known = dialect = self._dialects.get(key) or first_dialect(asking.structured)
+        while True:
+            body = {"model": model, "messages": messages, **dialect.options(asking, schema)}
+            try:
+                response = await self._post(body, asking.timeout_seconds)
+            except Refused as refusal:
+                if overflows(refusal.status, refusal.said):
+                    raise _overflow(asking, refusal) from refusal
+                other = dialect.after(refusal.status, refusal.said)
+                if other is None:
+                    raise Failure(str(refusal), kind_of(refusal.status), refusal.pause) from refusal
+                dialect = other
+            else:
+                if dialect != known:
+                    self._learn(key, dialect)
+                return response
+
+    def _learn(self, key: tuple[str, str], dialect: Dialect) -> None:
+        if self._dialects.get(key) != dialect:
+            log.info("%s refuses a part of our requests for %s: from now on %s", self.url, key[0], dialect)
+        self._dialects[key] = dialect
+
+    async def _post(self, body: Mapping[str, Any], timeout: float) -> Any:
+        """The response's JSON. Raises Refused, Failure."""
+        import openai
+
+        try:
+            with anyio.fail_after(timeout):
+                return await self._client.post("/chat/completions", body=body, cast_to=object)
+        except TimeoutError:
+            raise TimedOut(timeout) from None
+        except openai.APIStatusError as error:
+            said = re.sub(r"\s+", " ", f"{error.body} {error.message}"[:4000]).lower()
+            pause = retry_after(error.response.headers.get("retry-after"))
+            raise Refused(error.status_code, said, pause) from error
+        except openai.APIConnectionError as error:
+            cause = type(error.__cause__ or error).__name__
+            raise Failure(f"{self.url} cannot be reached ({cause})", Kind.DOWN) from error
+        except (openai.OpenAIError, ValueError) as error:
+            raise Failure(f"the response is no JSON ({type(error).__name__})", Kind.DOWN) from error
+
+    @cached_property
+    def _client(self) -> "AsyncOpenAI":
+        """Made at the first request. Its connection limit (1,000) is the highest `max_in_flight`.
+
+        Responses are taken as plain JSON: a third less time than the client's own models, and their
+        fields need checking anyway.
+        """
+        from openai import AsyncOpenAI
+
+        key = os.environ[self._key_env] if self._key_env else "none"
+        return AsyncOpenAI(base_url=self.url, api_key=key, max_retries=0, timeout=None)
+
+
+class Servers:
+    """The endpoints of a guide: those who name the same one with the same key and bound share it."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str | None, int], Server] = {}
+
+    def at(self, address: Address, first_pause: float) -> Server:
+        """The server of an address."""
+        key = (address.base_url, address.api_key_env, address.max_in_flight)
+        return self._known.setdefault(key, Server(address, first_pause))
+
+
+def _overflow(asking: Asking, refusal: Refused) -> Failure:
+    set_to = asking.context_tokens or "not set"
+    return Failure(
+        f"the request does not fit the model's context ({refusal}): set context_tokens, which is {set_to}, "
+        f"to the context's size, or lower max_tokens, which is {asking.max_tokens}",
+        Kind.REQUEST,
+    )
