@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import contextmanager
+from itertools import permutations
 from pathlib import Path
 
 import anyio
@@ -13,12 +14,14 @@ import anyio.to_thread
 import pytest
 
 from mentor_stream import topics
+from mentor_stream.broker import Receipt
 from mentor_stream.config import load
 from mentor_stream.stream import Stream, connect
-from schemas import Group, Outcome
+from schemas import Group, Outcome, Query
 from tests.builders import a_group, a_query
 from tests.endpoint import Endpoint, Trouble, hint
 from tests.streams import everything, until
+from trainer.batches import Arrivals, CutRule
 
 pytestmark = pytest.mark.anyio
 
@@ -102,6 +105,42 @@ async def test_a_mentor_killed_among_its_cases_loses_none_and_repeats_lessons_un
     assert {d.group_id for d in diagnoses} == {g.group_id for g in groups}
     assert {d.guided_query_id for d in diagnoses} == {q.query_id for q in guided}
     assert endpoint.most_in_flight == 8
+
+
+async def test_a_hint_written_again_after_kill_9_never_reaches_training(
+    stream: Stream, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    # words, not numbers: no hint may have anything to do with an answer
+    endpoint.answers["generation"] = [
+        hint(f"Look at {a} before {b}.") for a, b in permutations("abcdefghijklmnop", 2)
+    ]
+    await publish_cases(stream, 24)
+    config = a_config(tmp_path, agents=AGENTS.format(url=endpoint.url))
+    guided: list[Query] = []
+    while len(guided) == len({q.query_id for q in guided}):
+        published = len(guided)
+        assert published < 24, "no lesson was published twice"
+        with mentor(config) as killed:
+            await until(stream, topics.GUIDED, published + 1, seconds=60)
+            os.kill(killed.pid, signal.SIGKILL)
+        guided = await everything(stream, topics.GUIDED)
+    with mentor(config):
+        await all_dealt_with(stream)
+    guided = await everything(stream, topics.GUIDED)
+    said: dict[str, list[str]] = {}
+    for query in guided:
+        assert query.hint
+        said.setdefault(query.query_id, []).append(query.hint.text)
+    assert any(len(set(texts)) > 1 for texts in said.values()), "no second hint differed from the first"
+    arrivals = Arrivals(CutRule(batch_groups=99, max_staleness=4, max_guided_fraction=1, keep_silent=False))
+    sampled = [a_group("WR", query=query) for query in guided]
+    trained = [
+        group.query
+        for offset, group in enumerate(sampled)
+        if arrivals.arrive(group, Receipt("groups", 0, offset), collapsed=False)
+    ]
+    assert {q.query_id: q.hint.text for q in trained if q.hint} == {i: texts[0] for i, texts in said.items()}
+    assert len(trained) == len(said) == 24
 
 
 async def test_a_mentor_that_is_asked_to_stop_stops_at_once_and_its_cases_come_again(
