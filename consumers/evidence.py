@@ -1,6 +1,9 @@
 """Which failed attempts the agents are shown, and how much of each."""
 
-from schemas import Group
+from collections import Counter
+
+from mentor_stream.answers import final_answer
+from schemas import FinishReason, Group, Trajectory
 
 
 def select(group: Group, count: int) -> list[str]:
@@ -15,6 +18,22 @@ def select(group: Group, count: int) -> list[str]:
         rest = [i for i in range(len(texts)) if i not in chosen]
         chosen.append(min(rest, key=lambda i: max(_likeness(words[i], words[j]) for j in chosen)))
     return [_with_remark(group, texts[i]) for i in sorted(chosen)]
+
+
+def typical(group: Group) -> Trajectory:
+    """The attempt that stands for the others: what most of them do wrong, the policy will do again.
+
+    Of those that give the most frequent wrong answer, where any two give the same, the one whose words the
+    others share most. An attempt that was cut off shows no mistake but its length, so it is only taken if all
+    were.
+    """
+    tried = [t for t in group.trajectories if t.finish_reason is FinishReason.STOP] or group.trajectories
+    answers = [final_answer(trajectory.text) for trajectory in tried]
+    counts = Counter(answer for answer in answers if answer is not None)
+    frequent = max(counts, key=lambda answer: counts[answer], default="")
+    words = [frozenset(trajectory.text.split()) for trajectory in tried]
+    chosen = [n for n, answer in enumerate(answers) if answer == frequent or counts[frequent] < 2]
+    return tried[max(chosen, key=lambda n: sum(_likeness(words[n], other) for other in words))]
 
 
 def trim(text: str, characters: int) -> str:
