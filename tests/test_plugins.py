@@ -1,5 +1,7 @@
 """Named parts: built-in modules and a reader's own objects."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -120,3 +122,110 @@ def test_a_kind_that_is_no_text_is_not_called_missing() -> None:
 def test_a_table_without_a_kind_lists_the_known_ones() -> None:
     with pytest.raises(ConfigError, match=r"mentor\.guide\.kind is missing; known: .*fdcg"):
         plugins.build("consumers.guides", {}, "mentor.guide")
+
+
+# what installed packages offer
+
+ROOT = Path(__file__).parent.parent
+PART = (
+    "from mentor_stream.config import Section\nclass Config(Section): pass\ndef build(config): return {!r}\n"
+)
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which packages are installed; the working directory is another."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "site").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    return tmp_path / "site"
+
+
+def install(site: Path, name: str, entries: str, source: str | None = None) -> None:
+    """What pip leaves of a package of one module."""
+    metadata = site / f"{name}-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(entries)
+    if source is not None:
+        (site / f"{name}.py").write_text(source)
+
+
+@pytest.mark.parametrize(
+    ("group", "package"),
+    [
+        ("guides", "consumers.guides"),
+        ("agents", "consumers.guides.fdcg.agents"),
+        ("rewards", "producers.rewards"),
+        ("engines", "producers.engines"),
+    ],
+)
+def test_an_installed_package_offers_parts_by_a_name_of_its_choice(
+    site: Path, group: str, package: str
+) -> None:
+    name = f"own_{group}"
+    install(site, name, f"[mentor_stream.{group}]\nmy-own = {name}\nan_object = {name}:Inner.Part\n")
+    (site / f"{name}.py").write_text(
+        PART.format("module")
+        + "class Inner:\n  class Part:\n    Config = Config\n"
+        + "    build = staticmethod(lambda config: 'object')\n"
+    )
+    assert plugins.build(package, {"kind": "my-own"}, "x") == "module"
+    assert plugins.build(package, {"kind": "an_object"}, "x") == "object"
+    assert {"my-own", "an_object"} < set(plugins.known(package))
+    others = {"consumers.guides", "producers.rewards", "producers.engines"} - {package}
+    assert not any("my-own" in plugins.known(other) for other in others)
+
+
+def test_ours_come_before_installed_ones_and_those_before_the_working_directory(site: Path) -> None:
+    install(site, "both", "[mentor_stream.rewards]\nexact = both\nnearby = both\n", PART.format("installed"))
+    Path("nearby.py").write_text(PART.format("from here"))
+    assert plugins.load("producers.rewards", "exact", "x").__name__ == "producers.rewards.exact"
+    assert plugins.build("producers.rewards", {"kind": "nearby"}, "x") == "installed"
+
+
+@pytest.mark.parametrize(
+    ("value", "source", "words"),
+    [
+        ("broken_one", "import no_such_package", "it needs the package no_such_package"),
+        ("broken_one", "1 / 0", "importing it raised ZeroDivisionError"),
+        ("broken_one", None, "not found; offered by broken_one as broken_one; install that package again"),
+        ("broken_one:Gone", "", "broken_one has no Gone"),
+        ("broken_one", "", "it offers no Config"),
+        ("not a module", "", "offered by broken_one as not a module, which is no module or module:object"),
+    ],
+)
+def test_a_broken_package_is_an_error_only_where_it_is_chosen(
+    site: Path, monkeypatch: pytest.MonkeyPatch, value: str, source: str | None, words: str
+) -> None:
+    install(site, "broken_one", f"[mentor_stream.guides]\nbad = {value}\n", source)
+    monkeypatch.delitem(sys.modules, "broken_one", raising=False)
+    assert "bad" in plugins.known("consumers.guides")
+    assert plugins.check("consumers.guides", {"kind": "none"}, "mentor.guide") == []
+    (problem,) = plugins.check("consumers.guides", {"kind": "bad"}, "mentor.guide")
+    assert problem.startswith("mentor.guide.kind is 'bad': ")
+    assert words in problem
+
+
+def test_a_name_that_two_packages_offer_is_ambiguous(site: Path) -> None:
+    for name in ("one_of_two", "two_of_two"):
+        install(site, name, f"[mentor_stream.guides]\ntwice = {name}\n", PART.format(name))
+    (problem,) = plugins.check("consumers.guides", {"kind": "twice"}, "mentor.guide")
+    assert "offered by one_of_two as one_of_two and by two_of_two as two_of_two" in problem
+
+
+def test_the_check_command_knows_an_installed_guide(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = PART.format(None).replace("pass", "strength: int") + "def check(config): yield 'too weak'\n"
+    install(site, "third_party", "[mentor_stream.guides]\nthird-party = third_party\n", source)
+    monkeypatch.setenv("PYTHONPATH", str(site))
+
+    def checked(kind: str, strength: str) -> str:
+        monkeypatch.setenv("MENTOR_STREAM__MENTOR__GUIDE__KIND", kind)
+        monkeypatch.setenv("MENTOR_STREAM__MENTOR__GUIDE__STRENGTH", strength)
+        command = [sys.executable, "-m", "mentor_stream.cli", "check", "examples/chain/vanilla.toml"]
+        return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60).stderr
+
+    assert checked("third-party", "3") == "too weak\n"
+    assert checked("third-party", "x").startswith("mentor.guide.strength is 'x': ")
+    assert "known: critique, fdcg, filter, none, static, third-party; your own as" in checked("fourth", "3")
