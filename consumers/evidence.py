@@ -1,23 +1,54 @@
 """Which failed attempts the agents are shown, and how much of each."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from mentor_stream.answers import final_answer
+from mentor_stream.answers.programs import read_tests
 from schemas import FinishReason, Group, Trajectory
 
+REMARK_CHARACTERS = 1000
+END_CHARACTERS = 200
+TAIL_CHARACTERS = 4000
+"""Where in an attempt its final answer is looked for: bounds the work."""
 
-def select(group: Group, count: int) -> list[str]:
+
+def unlike(group: Group, count: int) -> list[Trajectory]:
     """Up to `count` attempts as unlike each other as possible: four copies of one error teach nothing.
 
-    Starts with the first and adds, each time, the one that has least in common with those chosen.
+    Starts with one that ends as most do and adds, each time, the one that has least in common with those
+    chosen, so that the first few of a longer list are those of a shorter one. To end alike counts more than
+    any words in common: it is the same error.
     """
-    texts = list(dict.fromkeys(trajectory.text for trajectory in group.trajectories))
-    words = [frozenset(text.split()) for text in texts]
-    chosen = [0]
-    while len(chosen) < min(count, len(texts)):
-        rest = [i for i in range(len(texts)) if i not in chosen]
-        chosen.append(min(rest, key=lambda i: max(_likeness(words[i], words[j]) for j in chosen)))
-    return [_with_remark(group, texts[i]) for i in sorted(chosen)]
+    texts = [attempt.text for attempt in group.trajectories]
+    attempts = [group.trajectories[texts.index(text)] for text in dict.fromkeys(texts)]
+    ends = _endings(group, attempts)
+    frequency = Counter(_endings(group, group.trajectories))
+    words = [frozenset(attempt.text.split()) for attempt in attempts]
+
+    def alike(one: int, other: int) -> float:
+        return (ends[one] is not None and ends[one] == ends[other]) + _likeness(words[one], words[other])
+
+    left = list(range(len(attempts)))
+    chosen = [max(left, key=lambda n: frequency[ends[n]] if ends[n] is not None else 0)]
+    while len(chosen) < min(count, len(attempts)):
+        left.remove(chosen[-1])
+        chosen.append(min(left, key=lambda n: max(alike(n, other) for other in chosen)))
+    return [attempts[n] for n in chosen]
+
+
+def endings(group: Group) -> list[str]:
+    """How the attempts end, the most frequent first, such as `41 (5 of 8)`; those without an end left out."""
+    counts = Counter(end for end in _endings(group, group.trajectories) if end is not None)
+    total = len(group.trajectories)
+    return [f"{trim(end, END_CHARACTERS)} ({count} of {total})" for end, count in counts.most_common()]
+
+
+def shown(attempt: Trajectory, characters: int) -> str:
+    """An attempt within a length, what the verifier said of it after it."""
+    text = trim(attempt.text, characters)
+    remark = trim(attempt.remark, min(REMARK_CHARACTERS, characters))
+    return f"{text}\n[verifier: {remark}]" if remark else text
 
 
 def typical(group: Group) -> Trajectory:
@@ -45,9 +76,11 @@ def trim(text: str, characters: int) -> str:
     return text[:head] + note + text[len(text) - (characters - head) :]
 
 
-def _with_remark(group: Group, text: str) -> str:
-    remark = next(t.remark for t in group.trajectories if t.text == text)
-    return f"{text}\n[verifier: {remark}]" if remark else text
+def _endings(group: Group, attempts: Sequence[Trajectory]) -> list[str | None]:
+    """What each attempt came to: its final answer or, where programs are tested, the verifier's words."""
+    if read_tests(group.query.reference) is not None:
+        return [attempt.remark or None for attempt in attempts]
+    return [final_answer(attempt.text[-TAIL_CHARACTERS:]) for attempt in attempts]
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:

@@ -196,8 +196,8 @@ def test_prompts_can_be_replaced(tmp_path: Path) -> None:
     for agent in ("attribution", "generation", "judgment", "repair"):
         (tmp_path / f"{agent}.md").write_text(f"You are {agent}.\n---\n$question costs $$5")
     agents = llm.build(llm.Config(base_url="http://x/v1", model="m", prompts=tmp_path))
-    assert agents._prompts["repair"].system == "You are repair."
-    assert agents._prompts["repair"].fill(question="$hint") == "$hint costs $5"
+    assert agents._prompts["math", "repair"].system == "You are repair."
+    assert agents._prompts["math", "repair"].fill(question="$hint") == "$hint costs $5"
 
 
 @pytest.mark.parametrize(

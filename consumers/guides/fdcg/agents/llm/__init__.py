@@ -1,8 +1,10 @@
 """Agents that are language models behind an OpenAI-compatible endpoint: `kind = "llm"`.
 
-Each agent is one request (consumers/chat) with a template of prompts/ filled in.
+agents.py: each agent is one request (consumers/chat) with a template of prompts/ filled in. sheet.py says what it
+is filled with, forms.py how the reply is read, wording.py which template it is, config.py what can be set.
 """
 
-from consumers.guides.fdcg.agents.llm.agents import Config, LlmAgents, build, check
+from consumers.guides.fdcg.agents.llm.agents import LlmAgents, build, check
+from consumers.guides.fdcg.agents.llm.config import Config
 
 __all__ = ["Config", "LlmAgents", "build", "check"]
