@@ -5,7 +5,8 @@ The URL's scheme is the folder's name. A new engine is a new folder, which offer
     connect(url, *, create)   the Broker behind a URL
     check(url, *, copies)     raises BrokerError for what is wrong before anything is connected to
 
-background.py, gap.py and prefix.py are what engines share, waiting.py is for topics that others create.
+background.py, gap.py, prefix.py and sizes.py are what engines share, waiting.py is for topics that others
+create.
 """
 
 import importlib

@@ -31,7 +31,7 @@ class UnknownTopic(BrokerError):
 
 
 class MessageTooLarge(BrokerError):
-    """The message exceeds the topic's max_message_bytes."""
+    """The message exceeds the topic's max_message_bytes, or its key and headers what those may have."""
 
 
 class OffsetGap(BrokerError):
@@ -101,7 +101,7 @@ class TopicSpec:
     retention_bytes: int | None = None
     """Per partition."""
     max_message_bytes: int = 32 * 2**20
-    """The largest value of a message; key and headers come on top."""
+    """The largest value of a message; key and headers come on top (see sizes.py)."""
     replication: int = 1
     """Copies of each partition. A message is acknowledged when all but one have it (of two: the first)."""
 

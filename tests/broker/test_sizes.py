@@ -18,6 +18,7 @@ from mentor_stream.broker import (
     TopicSpec,
 )
 from mentor_stream.broker.base import BUFFER_BYTES
+from mentor_stream.broker.sizes import ENVELOPE_BYTES
 from tests.broker.traffic import SOON, collect, everything, forget, send_blocks, take
 
 pytestmark = pytest.mark.anyio
@@ -42,6 +43,32 @@ async def test_a_message_of_the_topics_limit_passes_and_one_byte_more_is_refused
             assert message.value == value
             assert (message.key, message.headers) == (key, tuple(headers))
     assert len(await everything(broker, name)) == 2
+
+
+@pytest.mark.parametrize("size", [0, LARGEST], ids=["empty", "largest"])
+@pytest.mark.parametrize(
+    ("key", "headers"),
+    [
+        (b"k" * ENVELOPE_BYTES, []),
+        (b"k", [("ü" * 100, b"h" * (ENVELOPE_BYTES - 205))]),
+        (b"", [("", b"")] * (ENVELOPE_BYTES // 4)),
+    ],
+    ids=["key", "header", "headers"],
+)
+async def test_key_and_headers_have_room_beside_the_largest_value_and_never_more(
+    broker, name, size: int, key: bytes, headers: list[tuple[str, bytes]]
+):
+    """Whatever the value leaves over: what goes with a small record goes with a large one."""
+    value = random.Random(0).randbytes(size)
+    await broker.create_topics([TopicSpec(name)])
+    async with broker.producer() as producer:
+        with anyio.fail_after(SOON):
+            with pytest.raises(MessageTooLarge, match=rf"{name}.*key and headers .*{ENVELOPE_BYTES} allowed"):
+                await producer.send(name, key + b"1", value, headers)
+            await producer.send(name, key, value, headers)
+    (message,) = await everything(broker, name)
+    assert (message.key, message.headers) == (key, tuple(headers))
+    assert message.value == value
 
 
 Opening = Callable[[Broker, str], AbstractAsyncContextManager[Consumer | Reader]]

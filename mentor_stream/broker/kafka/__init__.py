@@ -1,12 +1,13 @@
 """The Kafka engine, on kafka-python: its blocking clients, each behind one task, as the contract of base.py.
 
 settings.py  what a kafka:// URL and the environment say about the cluster; security.py: who we are to it
-client.py    one kafka-python client, one call at a time, and its errors in our terms
+client.py    one kafka-python client, one call at a time; meaning.py: its errors in our terms
 network.py   its connections, what they receive (receiving.py), what is wrong with them (trouble.py), said
              once (quiet.py); headers.py: names of headers that are no text
 admin.py     offsets and lag; topics.py makes, changes and describes topics
 producer.py  durable appends, with bounded bytes under way (budget.py); courier.py goes between the event loop
-             and kafka-python's producer, which sender.py mends (handover.py: from its thread to the loop)
+             and kafka-python's producer, which sender.py mends (handover.py: from its thread to the loop);
+             losses.py: what nobody waited for
 consumer.py  membership in a group: a lane for each topic (lane.py) that takes turn after turn (turn.py)
 reader.py    reading by position, from a source.py
 intake.py    how both poll, and what they do about gaps; what they fetch is messages.py's, and what their

@@ -5,10 +5,12 @@ from collections.abc import Callable, Sequence
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import anyio
+from kafka import errors
 from kafka.structs import TopicPartition as KafkaPartition
 
 from mentor_stream.broker.base import (
     Bounds,
+    BrokerError,
     BrokerUnavailable,
     TopicPartition,
     TopicSpec,
@@ -49,33 +51,35 @@ class Admin:
     async def create_topics(self, specs: Sequence[TopicSpec]) -> None:
         """Create those that do not exist and wait until they can be used. Raises BrokerError."""
         if specs:
-            await self._ask(topics.create, specs)
+            await self._ask(
+                f"create the topics {', '.join(spec.name for spec in specs)}", topics.create, specs
+            )
 
     async def alter_topic(self, spec: TopicSpec) -> None:
         """Alter it and wait until it is altered. Raises UnknownTopic, BrokerError for fewer partitions."""
-        await self._ask(topics.alter, spec)
+        await self._ask(f"alter topic {spec.name}", topics.alter, spec)
         self.forget_limit(spec.name)
-        await self._ask(topics.await_altered, spec)
+        await self._ask(f"alter topic {spec.name} everywhere", topics.await_altered, spec)
 
     async def describe(self, topic: str) -> TopicState:
         """The topic as it is. Raises UnknownTopic."""
-        return await self._ask(topics.describe, topic)
+        return await self._ask(f"describe topic {topic}", topics.describe, topic)
 
     async def topics(self) -> dict[str, int]:
         """Partition counts of all topics but Kafka's own."""
-        return await self._ask(_topics)
+        return await self._ask("list its topics", _topics)
 
     async def bounds(self, topic: str) -> dict[TopicPartition, Bounds]:
         """Kept range per partition. Raises UnknownTopic."""
-        return await self._ask(_bounds, topic)
+        return await self._ask(f"say what topic {topic} keeps", _bounds, topic)
 
     async def offsets_at(self, topic: str, timestamp: float) -> dict[TopicPartition, int]:
         """First offset at or after the timestamp (seconds), or the end. Raises UnknownTopic."""
-        return await self._ask(_offsets_at, topic, timestamp)
+        return await self._ask(f"find a time in topic {topic}", _offsets_at, topic, timestamp)
 
     async def lag(self, topic: str, group: str) -> int:
         """Kept messages that the group has not committed. Raises UnknownTopic."""
-        return await self._ask(_lag, topic, group)
+        return await self._ask(f"say how far group {group} is", _lag, topic, group)
 
     def known_limit(self, topic: str) -> int | None:
         """Bytes that a value of the topic may have, when it was last asked; None if never."""
@@ -99,28 +103,38 @@ class Admin:
 
     async def _ask_limit(self, topic: str) -> _Limit:
         try:
-            limit = await self._ask(topics.message_limit, topic)
+            limit = await self._ask(
+                f"say how large a message of topic {topic} may be", topics.message_limit, topic
+            )
         except UnknownTopic as error:
             return _Limit(anyio.current_time(), None, str(error))
         return _Limit(anyio.current_time(), limit)
 
     async def _ask(
         self,
+        doing: str,
         question: Callable[Concatenate[RawAdmin, P], T],
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        started = anyio.current_time()
+        """The cluster's answer; `doing` is what it did not do, should there be none."""
+        started, patience = anyio.current_time(), self._client.settings.connect_timeout
         while True:
             try:
-                return await self._client.call(question, *args, **kwargs)
-            except UnknownTopic:
-                if anyio.current_time() - started > NEW_TOPIC_SECONDS:
-                    raise
-            except BrokerUnavailable:
-                if anyio.current_time() - started > self._client.settings.connect_timeout:
-                    raise
+                return await self._client.attempt(question, *args, **kwargs)
+            except errors.KafkaError as error:
+                failed = f"it did not {doing} within {patience:g} s (connect_timeout)"
+                meant = self._client.explained(error, failed)
+                if anyio.current_time() - started > _worth_asking_again(meant, patience):
+                    raise meant from error
             await anyio.sleep(RETRY_SECONDS)
+
+
+def _worth_asking_again(error: BrokerError, patience: float) -> float:
+    """For how many seconds a question is put again that ends like this."""
+    if isinstance(error, UnknownTopic):
+        return NEW_TOPIC_SECONDS
+    return patience if isinstance(error, BrokerUnavailable) else -1
 
 
 def _topics(admin: RawAdmin) -> dict[str, int]:

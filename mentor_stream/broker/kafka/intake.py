@@ -15,8 +15,8 @@ from kafka.structs import TopicPartition as KafkaPartition
 
 from mentor_stream.broker.base import Bounds, Message, TopicPartition
 from mentor_stream.broker.gap import Gap
-from mentor_stream.broker.kafka.client import RETRIABLE
 from mentor_stream.broker.kafka.knowledge import identity, positions
+from mentor_stream.broker.kafka.meaning import RETRIABLE, reason
 from mentor_stream.broker.kafka.messages import messages
 from mentor_stream.broker.kafka.quiet import Sparingly
 
@@ -67,8 +67,8 @@ class Intake:
             at = positions(self._raw)
             self._lost |= {place: at.get(place) for place in error.divergent_offsets}
         except RETRIABLE as error:
-            if _said.may_say(str(error)):
-                log.warning("nothing can be read for now: %s", error)
+            if _said.may_say(why := reason(error)):
+                log.warning("nothing can be read for now: %s", why)
             time.sleep(RETRY_SECONDS)
         return Polled()
 

@@ -10,13 +10,16 @@ import anyio
 from kafka import KafkaProducer as RawProducer
 from kafka import errors
 
+from mentor_stream.broker import sizes
 from mentor_stream.broker.background import beside
-from mentor_stream.broker.base import BrokerError, MessageTooLarge, Receipt
+from mentor_stream.broker.base import BrokerError, BrokerUnavailable, Receipt
 from mentor_stream.broker.kafka.admin import Admin
 from mentor_stream.broker.kafka.budget import ByteBudget
-from mentor_stream.broker.kafka.client import CLOSE_SECONDS, TOO_LARGE, Client, opened
+from mentor_stream.broker.kafka.client import CLOSE_SECONDS, Client, opened
 from mentor_stream.broker.kafka.courier import METADATA_WAIT_MS, Courier, Parcel
 from mentor_stream.broker.kafka.handover import Handover
+from mentor_stream.broker.kafka.losses import Losses
+from mentor_stream.broker.kafka.meaning import RETRIABLE, TOO_LARGE, refused_as_too_large
 from mentor_stream.broker.kafka.sender import mended_producer
 from mentor_stream.broker.kafka.settings import ConnectionSettings
 from mentor_stream.broker.kafka.topics import FRAMING_BYTES
@@ -45,6 +48,7 @@ class KafkaProducer:
         self._line = ByteBudget(bound, self._goes)
         self._courier = Courier(Handover(self._settle))
         self._awaited: dict[Parcel, None] = {}
+        self._losses = Losses()
         self._under_way = 0
         self._open = True
         self._idle = anyio.Event()
@@ -55,7 +59,7 @@ class KafkaProducer:
         self, topic: str, key: bytes, value: bytes, headers: Sequence[tuple[str, bytes]] = ()
     ) -> Receipt:
         """Append one message durably; see base.py."""
-        size = len(key) + len(value) + sum(len(name) + len(text) for name, text in headers)
+        size = sizes.envelope(topic, key, headers) + len(value)
         parcel = Parcel(topic, key, value, list(headers), size, anyio.current_time())
         self._awaited[parcel] = None
         try:
@@ -89,9 +93,13 @@ class KafkaProducer:
             parcel.settled.set()
 
     async def expire(self) -> None:
-        """Beside `run`: gives up what took too long. One look at all costs less than a time-out for each."""
+        """Beside `run`: gives up what took too long. One look at all costs less than a time-out for each.
+
+        What is lost is told here too, so that it is told together.
+        """
         while True:
             await anyio.sleep(EXPIRE_SECONDS)
+            self._losses.tell()
             for parcel in tuple(self._awaited):
                 if anyio.current_time() - parcel.since < self._timeout:
                     break  # the others are younger
@@ -104,6 +112,10 @@ class KafkaProducer:
             self._idle = anyio.Event()
             await self._idle.wait()
 
+    def tell_losses(self) -> None:
+        """Say what was lost and not said yet."""
+        self._losses.tell(at_once=True)
+
     @property
     def under_way(self) -> int:
         """Messages with the client or in line, neither acknowledged nor given up."""
@@ -113,7 +125,7 @@ class KafkaProducer:
         with anyio.move_on_after(self._timeout):
             limit = min(await self._admin.message_limit(topic), MAX_REQUEST_BYTES - FRAMING_BYTES)
             if size > limit:
-                raise MessageTooLarge(_too_large(topic, size, limit))
+                raise sizes.too_large(topic, size, limit)
             return
         raise self._not_acknowledged(topic)
 
@@ -134,14 +146,15 @@ class KafkaProducer:
             self._admin.forget_limit(parcel.topic)
             parcel.settled = anyio.Event()
         elif parcel.end is None:
-            parcel.end = self._meaning(parcel.topic, end)
-        if isinstance(parcel.end, Exception) and not parcel.awaited:
-            log.warning("a message whose sender did not wait is lost: %s", parcel.end)
+            parcel.end = self._meaning(parcel, end)
+            if isinstance(parcel.end, Exception) and not parcel.awaited:
+                self._losses.add(parcel.end)
         settled.set()
         self._left()
         self._line.give(parcel.size)
 
-    def _meaning(self, topic: str, end: Any) -> Receipt | Exception:
+    def _meaning(self, parcel: Parcel, end: Any) -> Receipt | Exception:
+        topic = parcel.topic
         if not isinstance(end, Exception):
             self._refusals.pop(topic, None)
             return Receipt(end.topic, end.partition, end.offset)
@@ -149,12 +162,18 @@ class KafkaProducer:
             return self._not_acknowledged(topic)
         if isinstance(end, TOO_LARGE):
             self._admin.forget_limit(topic)  # somebody has lowered it
-        return self._client.explained(end) if isinstance(end, errors.KafkaError) else end
+            return refused_as_too_large(topic, parcel.size)
+        # what may pass is tried again until the time is up
+        failed = self._waited(topic) if isinstance(end, RETRIABLE) else _unacknowledged(topic)
+        return self._client.explained(end, failed) if isinstance(end, errors.KafkaError) else end
 
-    def _not_acknowledged(self, topic: str) -> BrokerError:
-        waited = f"a message for {topic} was not acknowledged within {self._client.settings.send_timeout:g} s"
+    def _not_acknowledged(self, topic: str) -> BrokerUnavailable:
         refusal = self._refusals.get(topic)
+        waited = self._waited(topic)
         return self._client.unavailable(f"{waited}: {refusal}" if refusal else waited)
+
+    def _waited(self, topic: str) -> str:
+        return f"{_unacknowledged(topic)} within {self._client.settings.send_timeout:g} s (send_timeout)"
 
     def _left(self) -> None:
         self._under_way -= 1
@@ -182,6 +201,7 @@ async def producing(
             finally:
                 with anyio.move_on_after(CLOSE_SECONDS, shield=True):
                     await producer.drained()
+                producer.tell_losses()
                 if producer.under_way:
                     log.warning("%d messages were not acknowledged before the end", producer.under_way)
 
@@ -215,8 +235,5 @@ def _closed(topic: str) -> BrokerError:
     return BrokerError(f"the producer was closed before a message for {topic} was acknowledged")
 
 
-def _too_large(topic: str, size: int, limit: int) -> str:
-    return (
-        f"topic {topic}: a message of {size} bytes, {limit} allowed; raise its max_record_bytes in [topics] "
-        f"and alter the topic, or send less (no message may have {MAX_REQUEST_BYTES} bytes)"
-    )
+def _unacknowledged(topic: str) -> str:
+    return f"a message for {topic} was not acknowledged"

@@ -14,19 +14,13 @@ from typing import Any
 from kafka import KafkaProducer as RawProducer
 from kafka import errors
 
-from mentor_stream.broker.kafka.client import RETRIABLE
+from mentor_stream.broker.kafka.meaning import RETRIABLE, reason
 from mentor_stream.broker.kafka.quiet import Sparingly
 
 log = logging.getLogger(__name__)
 _said = Sparingly()
 
 CONNECTING_MS = 20
-_TOO_FEW_COPIES = "too few copies are in sync (the topic's min.insync.replicas)"
-_REASONS: dict[type[errors.KafkaError], str] = {
-    errors.NotEnoughReplicasError: _TOO_FEW_COPIES,
-    errors.NotEnoughReplicasAfterAppendError: _TOO_FEW_COPIES,
-    errors.RequestTimedOutError: "its nodes do not answer in time",
-}
 
 
 def mended_producer(refusals: MutableMapping[str, str], **options: Any) -> RawProducer:
@@ -46,10 +40,10 @@ def _note_refusals(sender: Any, refusals: MutableMapping[str, str]) -> None:
     def noting(batch: Any, error: type[errors.KafkaError]) -> bool:
         again = can_retry(batch, error)
         if again and not issubclass(error, errors.KafkaConnectionError):
-            topic, reason = batch.topic_partition.topic, _REASONS.get(error, error.__name__)
-            refusals[topic] = reason
-            if _said.may_say((topic, reason)):
-                log.warning("messages for %s are tried again: %s", topic, reason)
+            topic, why = batch.topic_partition.topic, reason(error)
+            refusals[topic] = why
+            if _said.may_say((topic, why)):
+                log.warning("messages for %s are tried again: %s", topic, why)
         return again
 
     sender._can_retry = noting

@@ -8,13 +8,14 @@ from typing import Any, cast
 from kafka import errors
 from kafka.admin import ConfigResource, ConfigResourceType
 
+from mentor_stream.broker import sizes
 from mentor_stream.broker.base import BrokerError, TopicSpec, TopicState
-from mentor_stream.broker.kafka.client import RETRIABLE
+from mentor_stream.broker.kafka.meaning import RETRIABLE
 
 RawAdmin = Any
 """A KafkaAdminClient. The type stubs in circulation are of kafka-python 2, where it could do less."""
 
-FRAMING_BYTES = 4096
+FRAMING_BYTES = sizes.ENVELOPE_BYTES + 1024
 """Room in max.message.bytes for what travels with a value: key, headers and the frame around them."""
 
 _UNSET = ("DELETE", None)

@@ -12,9 +12,9 @@ from kafka.structs import OffsetAndMetadata
 from kafka.structs import TopicPartition as KafkaPartition
 
 from mentor_stream.broker.base import TopicPartition
-from mentor_stream.broker.kafka.client import RETRIABLE
 from mentor_stream.broker.kafka.intake import Intake, Polled
 from mentor_stream.broker.kafka.knowledge import is_behind, learn
+from mentor_stream.broker.kafka.meaning import RETRIABLE
 
 log = logging.getLogger(__name__)
 

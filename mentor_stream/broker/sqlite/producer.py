@@ -11,7 +11,8 @@ from typing import NamedTuple
 import anyio
 from anyio import to_thread
 
-from mentor_stream.broker.base import BrokerError, BrokerUnavailable, MessageTooLarge, Receipt, TopicSpec
+from mentor_stream.broker import sizes
+from mentor_stream.broker.base import BrokerError, BrokerUnavailable, Receipt, TopicSpec
 from mentor_stream.broker.sqlite import catalog, log
 from mentor_stream.broker.sqlite.compression import Stored, pack
 from mentor_stream.broker.sqlite.database import Database
@@ -70,6 +71,7 @@ class SqliteProducer:
         """See Producer.send."""
         if self._closing:
             raise BrokerError("this producer is closed: send before leaving its context")
+        sizes.envelope(topic, key, headers)
         self._begun += 1
         try:
             await self._check(topic, len(value))
@@ -105,10 +107,7 @@ class SqliteProducer:
         if topic is None:
             raise await self._questions.read(partial(catalog.missing, name=name))
         if size > topic.spec.max_message_bytes:
-            raise MessageTooLarge(
-                f"topic {name}: a message of {size} bytes, {topic.spec.max_message_bytes} allowed; raise its "
-                "max_record_bytes in [topics] and alter the topic, or send less"
-            )
+            raise sizes.too_large(name, size, topic.spec.max_message_bytes)
 
     async def _enqueue(self, message: _Sending) -> tuple[_Batch, int]:
         """Queue it once there is room, first come first served; one message alone always has room."""

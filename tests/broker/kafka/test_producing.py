@@ -14,6 +14,7 @@ from mentor_stream import broker as brokers
 from mentor_stream.broker import BrokerError, BrokerUnavailable, MessageTooLarge, TopicSpec, UnknownTopic
 from mentor_stream.broker.kafka.budget import ByteBudget
 from mentor_stream.broker.kafka.handover import Handover
+from mentor_stream.broker.kafka.losses import Losses
 from mentor_stream.broker.kafka.sender import mended_producer
 from tests.broker.kafka.operator import Operator
 from tests.broker.traffic import everything
@@ -92,7 +93,7 @@ async def test_a_message_that_the_broker_refuses_ends_nothing_but_itself(kafka: 
             await producer.send(name, b"key", b"0")
             await elsewhere.alter_topic(TopicSpec(name, max_message_bytes=10_000))
             with anyio.fail_after(30):
-                with pytest.raises(MessageTooLarge, match="max_record_bytes"):
+                with pytest.raises(MessageTooLarge, match=rf"topic {name}.* 20003 bytes.*max_record_bytes"):
                     await producer.send(name, b"key", bytes(20_000))
                 receipts = [await producer.send(name, b"key", b"%d" % number) for number in (1, 2)]
                 await producer.send(name + "-2", b"key", b"")
@@ -188,8 +189,9 @@ async def test_a_message_that_no_broker_acknowledges_is_given_up_after_the_send_
         for _ in range(2):
             with anyio.fail_after(15), pytest.raises(BrokerUnavailable) as given_up:
                 await producer.send(name, b"key", b"value")
-            assert f"a message for {name} was not acknowledged within 2 s" in str(given_up.value)
-            assert f"{node.servers}: Connection refused" in str(given_up.value)
+            told = str(given_up.value)
+            assert f"a message for {name} was not acknowledged within 2 s (send_timeout)" in told
+            assert f"{node.servers}: Connection refused" in told
 
 
 @needs_nodes
@@ -308,5 +310,43 @@ async def test_messages_whose_senders_are_gone_and_that_nobody_acknowledged_are_
             await producer.send(name, b"key", b"value")
             node.kill(1)
             with anyio.move_on_after(0.2):
-                await producer.send(name, b"key", b"value")
-    assert [line for line in caplog.messages if "not acknowledged" in line]
+                async with anyio.create_task_group() as tasks:
+                    for _ in range(50):
+                        tasks.start_soon(producer.send, name, b"key", b"value")
+    told = [line for line in caplog.messages if line.startswith("messages lost whose senders did not wait")]
+    assert 0 < len(told) <= 2  # as they are given up, and the rest at the end
+    assert sum(int(line.split(": ")[1].split(";")[0]) for line in told) == 50
+    assert f"the last: run.broker is {node.url}: a message for {name} was not acknowledged" in told[-1]
+
+
+@needs_nodes
+@pytest.mark.slow
+async def test_what_its_sender_was_told_is_not_told_again_as_lost(
+    node: Cluster, name: str, caplog: pytest.LogCaptureFixture
+):
+    async with brokers.connect(f"{node.url}?send_timeout=1") as broker:
+        await broker.create_topics([TopicSpec(name)])
+        async with broker.producer() as producer:
+            await producer.send(name, b"key", b"value")
+            node.stop(1)
+            try:
+                with anyio.fail_after(15), pytest.raises(BrokerUnavailable):
+                    await producer.send(name, b"key", b"value")
+            finally:
+                node.resume(1)
+    assert not [line for line in caplog.messages if "lost" in line]
+
+
+def test_losses_are_told_together_and_sparingly(caplog: pytest.LogCaptureFixture):
+    losses = Losses(seconds=3600)
+    losses.tell(at_once=True)
+    for number in range(3):
+        losses.add(BrokerError(f"reason {number}"))
+    losses.tell()
+    for number in range(3, 10):
+        losses.add(BrokerError(f"reason {number}"))
+        losses.tell()
+    losses.tell(at_once=True)
+    losses.tell(at_once=True)
+    begin = "messages lost whose senders did not wait"
+    assert caplog.messages == [f"{begin}: 3; the last: reason 2", f"{begin}: 7; the last: reason 9"]
