@@ -14,9 +14,9 @@ R = TypeVar("R", bound=schemas.Record)
 
 LARGEST_RECORD_BYTES = 60 * 2**20
 """No topic takes more: Kafka brokers refuse requests of 100 MB, and a record travels in one."""
-
-Partitions = Annotated[int, Field(ge=1, le=10_000)]
-Replication = Annotated[int, Field(ge=1, le=100)]
+MOST_PARTITIONS = 500
+"""Of a topic. Five topics of a run have so many and are made with one request, which Kafka refuses for
+10,000; a node with more than 4,000 is slow."""
 
 
 def _or_else(expected: str) -> WrapValidator:
@@ -31,6 +31,13 @@ def _or_else(expected: str) -> WrapValidator:
     return WrapValidator(validate)
 
 
+Partitions = Annotated[
+    Annotated[int, Field(ge=1, le=MOST_PARTITIONS)],
+    _or_else(
+        f"1 to {MOST_PARTITIONS}: five topics get so many each, and a Kafka node carries a few thousand"
+    ),
+]
+Replication = Annotated[int, Field(ge=1, le=100)]
 RetentionHours = Annotated[
     Annotated[float, Field(ge=0.001, le=1e7)] | Literal["forever"],
     _or_else('hours from 0.001 to 10000000, or "forever"'),

@@ -103,6 +103,8 @@ def test_a_new_engine_is_a_new_folder_of_the_broker(tmp_path: Path, monkeypatch:
         ("retention_hours = 1e-9", "retention_hours is 1e-09: expected hours"),
         ('retention_bytes = "forever"', "retention_bytes is 'forever': expected bytes"),
         ("retention_bytes = 99999999999999999999", "retention_bytes is 99999999999999999999: expected bytes"),
+        ("partitions = 501", "partitions is 501: expected 1 to 500: five topics get so many each"),
+        ("groups = { partitions = 0 }", "groups.partitions is 0: expected 1 to 500"),
         ("dead_letters = { partitions = 2 }", "dead_letters.partitions is 2: its readers need one"),
         ("policies = { retention_hours = 1.0 }", "policies has a retention"),
     ],
@@ -116,6 +118,11 @@ def test_topics_that_cannot_be_are_one_line(tmp_path: Path, topics: str, problem
     (line,) = str(refused.value).splitlines()
     assert line.startswith("topics")
     assert problem in line
+
+
+def test_the_topics_of_the_widest_run_are_no_more_than_a_cluster_makes_at_once() -> None:
+    specs = TopicsConfig(partitions=500).specs("run")
+    assert sum(spec.partitions for spec in specs) < 4_000
 
 
 def test_every_topic_can_be_set_apart() -> None:
