@@ -30,7 +30,7 @@ LAYERS = (
 )
 """What lies in mentor_stream, the lowest first: whatever is in one line knows only the lines above it."""
 CHOSEN_BY_NAME = {
-    "mentor_stream.broker": {"base", "background", "gap", "prefix", "waiting"},
+    "mentor_stream.broker": {"base", "background", "gap", "prefix", "sizes", "waiting"},
     "producers.engines": {"base"},
     "producers.rewards": {"base"},
     "consumers.guides": {"base"},
