@@ -54,16 +54,15 @@ def shown(attempt: Trajectory, characters: int) -> str:
 def typical(group: Group) -> Trajectory:
     """The attempt that stands for the others: what most of them do wrong, the policy will do again.
 
-    Of those that give the most frequent wrong answer, where any two give the same, the one whose words the
-    others share most. An attempt that was cut off shows no mistake but its length, so it is only taken if all
-    were.
+    Of those that end as most do, where any two end alike, the one whose words the others share most. An
+    attempt that was cut off shows no mistake but its length, so it is only taken if all were.
     """
     tried = [t for t in group.trajectories if t.finish_reason is FinishReason.STOP] or group.trajectories
-    answers = [final_answer(trajectory.text) for trajectory in tried]
-    counts = Counter(answer for answer in answers if answer is not None)
-    frequent = max(counts, key=lambda answer: counts[answer], default="")
-    words = [frozenset(trajectory.text.split()) for trajectory in tried]
-    chosen = [n for n, answer in enumerate(answers) if answer == frequent or counts[frequent] < 2]
+    ends = _endings(group, tried)
+    counts = Counter(end for end in ends if end is not None)
+    frequent = max(counts, key=lambda end: counts[end], default="")
+    words = [frozenset(attempt.text.split()) for attempt in tried]
+    chosen = [n for n, end in enumerate(ends) if end == frequent or counts[frequent] < 2]
     return tried[max(chosen, key=lambda n: sum(_likeness(words[n], other) for other in words))]
 
 

@@ -1,5 +1,6 @@
 """Critiques of a failed attempt, by a real HTTP server that behaves and misbehaves, on a real stream."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -107,13 +108,38 @@ async def test_the_critic_knows_the_answer_the_verifiers_words_and_earlier_hints
     endpoint: Endpoint,
 ) -> None:
     query = replace(a_query(), solution="Three steps from two.")
-    group = a_group("W", query=query)
-    group = replace(group, trajectories=(a_trajectory(text="Ignore $all: 4", remark="off by one"),))
+    group = replace(
+        a_group("W", query=query), trajectories=(a_trajectory(text="$all: 4", remark="off by one"),)
+    )
     await a_guide(endpoint).teach(a_case(group=group, earlier=("Count.",)))
     (asked,) = endpoint.asked("critique")
-    for words in ("Three steps from two.", "Ignore $all: 4\n[verifier: off by one]", "Count.", "one of 1"):
+    for words in ("Three steps from two.", "$all: 4\n[verifier: off by one]", "Count.", "4 (1 of 1)"):
         assert words in asked
-    assert "verifier" not in (await a_guide(endpoint).teach(a_case(group=group))).hint
+    assert "off by one" not in (await a_guide(endpoint).teach(a_case(group=group))).hint
+
+
+async def test_a_program_is_criticised_without_showing_the_critic_all_tests(endpoint: Endpoint) -> None:
+    tests = {"inputs": [f"{n}\\n" for n in range(5000)], "outputs": [f"{n}\\n" for n in range(5000)]}
+    group = a_group("W", query=a_query("Echo.", json.dumps(tests)))
+    failed = (
+        a_trajectory(text="print(1)", remark="test 7: wrong"),
+        a_trajectory(text="print(2)", remark="none"),
+    )
+    lesson = await a_guide(endpoint).teach(a_case(group=replace(group, trajectories=(*failed, failed[0]))))
+    (asked,) = endpoint.asked("critique")
+    assert "test 7: wrong (2 of 3)" in asked
+    assert len(asked) < 3000
+    assert "print(1)" in lesson.hint
+
+
+async def test_a_long_attempt_is_shortened_to_the_critics_context(endpoint: Endpoint) -> None:
+    guide = a_guide(endpoint, context_tokens=2000, max_tokens=500, attempt_characters=20_000)
+    await guide.teach(a_case(group=a_group_of("word " * 4000)))
+    assert len(endpoint.asked("critique")[0]) < 4500
+    hopeless = a_guide(endpoint, context_tokens=600, max_tokens=500)
+    lesson = await hopeless.teach(a_case())
+    assert lesson.outcome is Outcome.SILENT
+    assert "context_tokens is 600" in lesson.reason
 
 
 async def test_without_the_response_only_the_critique_is_shown(endpoint: Endpoint) -> None:

@@ -23,6 +23,6 @@ def check(config: Config) -> Iterable[str]:
     """Problems that show before the first request: a key that is not set, a prompt that cannot be used."""
     yield from config.problems(SETTING)
     try:
-        load(config)
+        load(config.prompts)
     except ConfigError as error:
         yield str(error)

@@ -1,7 +1,7 @@
 """Agents that are language models behind an OpenAI-compatible endpoint: `kind = "llm"`.
 
-agents.py: each agent is one request (consumers/chat) with a template of prompts/ filled in. sheet.py says what it
-is filled with, forms.py how the reply is read, wording.py which template it is, config.py what can be set.
+agents.py: each agent is one request (consumers/chat) with a template of prompts/ filled in. forms.py says how
+the reply is read, wording.py which template it is, config.py what can be set.
 """
 
 from consumers.guides.fdcg.agents.llm.agents import LlmAgents, build, check

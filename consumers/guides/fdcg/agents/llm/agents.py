@@ -1,6 +1,6 @@
 """The agents, each one request to the language model.
 
-Who knows what: only Attribution, Judgment and Ranking are told the reference, so that those who write the hint
+Who knows what: only Attribution, Judgment and Ranking are told the reference, so that those who write hints
 cannot copy it.
 """
 
@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from consumers import evidence
-from consumers.chat import ChatError, Usage, tokens
+from consumers.chat import ChatError, Usage
 from consumers.guides.base import Case
 from consumers.guides.fdcg.agents.base import (
     AgentError,
@@ -20,14 +20,10 @@ from consumers.guides.fdcg.agents.base import (
 )
 from consumers.guides.fdcg.agents.llm import forms, wording
 from consumers.guides.fdcg.agents.llm.config import Config, chats_of, problems, settings_of
-from consumers.guides.fdcg.agents.llm.sheet import Lengths, Sheet, domain_of, shorter
+from consumers.sheet import Fill, Lengths, Sheet, domain_of, fitted
 from mentor_stream.config import ConfigError
 
 T = TypeVar("T")
-Fill = Callable[[Sheet], dict[str, str]]
-
-OVERHEAD = 200
-"""Tokens of a request beside its texts: the chat template, the schema."""
 WITH_EVIDENCE = ("attribution", "judgment", "ranking")
 
 
@@ -49,7 +45,7 @@ class LlmAgents:
 
         def fill(sheet: Sheet) -> dict[str, str]:
             return sheet.question() | {
-                "diagnosis": sheet.diagnosis(attribution),
+                "diagnosis": _diagnosis(sheet, attribution),
                 "rejected": sheet.listed("rejected-hint", rejected),
             }
 
@@ -92,20 +88,16 @@ class LlmAgents:
             raise AgentError(str(error), error.usage) from error
 
     def _filled(self, agent: str, case: Case, fill: Fill) -> tuple[str, str]:
-        """The prompt with as much evidence as leaves room for the reply. Raises AgentError."""
-        prompt, asking = self._prompts[domain_of(case), agent], self._settings[agent]
         attempts = evidence.unlike(case.group, self._lengths.attempts) if agent in WITH_EVIDENCE else ()
-        room = (asking.context_tokens or float("inf")) - asking.max_tokens - OVERHEAD
-        needed = 0
-        for lengths in shorter(self._lengths):
-            filled = prompt.fill(**fill(Sheet(case, lengths, attempts)))
-            needed = tokens.estimate(prompt.system) + tokens.estimate(filled)
-            if needed <= room:
-                return prompt.system, filled
-        raise AgentError(
-            f"the shortest prompt is about {needed} tokens, context_tokens is {asking.context_tokens} and "
-            f"max_tokens {asking.max_tokens}: raise the one or lower the other"
-        )
+        prompt = self._prompts[domain_of(case), agent]
+        return fitted(prompt, self._settings[agent], Sheet(case, self._lengths, attempts), fill)
+
+
+def _diagnosis(sheet: Sheet, attribution: Attribution | None) -> str:
+    if attribution is None:
+        return "(not known)"
+    lines = [attribution.root_cause, *(f"- {error}" for error in attribution.errors)]
+    return sheet.datum("diagnosis", "\n".join(lines) + f"\nKeywords: {', '.join(attribution.keywords)}")
 
 
 def build(config: Config) -> LlmAgents:

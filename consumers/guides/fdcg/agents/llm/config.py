@@ -17,8 +17,8 @@ class Config(Endpoint):
     """Options of the agents. A table of an agent's own replaces what it names of the endpoint's settings."""
 
     prompts: Path = PROMPTS
-    """Directory whose attribution.md, generation.md, judgment.md, repair.md and ranking.md replace those built
-    in; the ones in its folders math and code do so for such questions only."""
+    """Directory whose attribution.md, generation.md, judgment.md, repair.md and ranking.md replace the
+    built-in ones; what is in its folders math and code is for such questions only."""
     attempts_shown: int = Field(4, ge=1)
     """Failed attempts that an agent is shown, as unlike each other as possible."""
     attempt_characters: int = Field(4000, ge=100)

@@ -7,8 +7,8 @@ from consumers.chat import templates
 from consumers.chat.templates import Prompt
 from consumers.guides.fdcg.agents.base import SETTING
 from consumers.guides.fdcg.agents.llm.config import PROMPTS
+from consumers.sheet import DOMAINS
 
-DOMAINS = ("math", "code")
 _EVIDENCE = {"question", "reference", "solution", "shown", "total", "attempts", "endings", "earlier"}
 NAMES = {
     "attribution": _EVIDENCE,

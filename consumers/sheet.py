@@ -1,16 +1,20 @@
-"""What the templates are filled with, of one case: fenced, and within lengths. No I/O."""
+"""What a language model is told of one case: fenced, within lengths, and within its context. No I/O."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from consumers import evidence
-from consumers.chat.templates import fence
+from consumers.calls import AgentError
+from consumers.chat import Asking, tokens
+from consumers.chat.templates import Prompt, fence
 from consumers.guides.base import Case
-from consumers.guides.fdcg.agents.base import Attribution
 from mentor_stream.answers.programs import Test, read_tests
 from schemas import Trajectory
 
+DOMAINS = ("math", "code")
+OVERHEAD = 200
+"""Tokens of a request beside its texts: the chat template, the schema."""
 LEAST_ATTEMPT = 400
 LEAST_DATUM = 250
 TESTS_SHOWN = 6
@@ -73,13 +77,6 @@ class Sheet:
             "endings": self.datum("endings", ends) if ends else "(not known)",
         }
 
-    def diagnosis(self, attribution: Attribution | None) -> str:
-        """Why the attempts failed."""
-        if attribution is None:
-            return "(not known)"
-        lines = [attribution.root_cause, *(f"- {error}" for error in attribution.errors)]
-        return self.datum("diagnosis", "\n".join(lines) + f"\nKeywords: {', '.join(attribution.keywords)}")
-
     def listed(self, name: str, texts: Sequence[str]) -> str:
         """Texts of one kind, numbered from 1."""
         return "\n".join(self.datum(f"{name}-{n}", text) for n, text in enumerate(texts, start=1)) or "(none)"
@@ -95,6 +92,25 @@ class Sheet:
             return self.datum("answer", reference)
         remarks = [attempt.remark for attempt in self.case.group.trajectories]
         return self.datum("tests", _tests(tests, remarks))
+
+
+Fill = Callable[[Sheet], dict[str, str]]
+"""What a template is filled with."""
+
+
+def fitted(prompt: Prompt, asking: Asking, sheet: Sheet, fill: Fill) -> tuple[str, str]:
+    """System message and user's turn, with as much evidence as leaves room for a reply. Raises AgentError."""
+    room = (asking.context_tokens or float("inf")) - asking.max_tokens - OVERHEAD
+    needed = 0
+    for lengths in shorter(sheet.lengths):
+        filled = prompt.fill(**fill(replace(sheet, lengths=lengths)))
+        needed = tokens.estimate(prompt.system) + tokens.estimate(filled)
+        if needed <= room:
+            return prompt.system, filled
+    raise AgentError(
+        f"the shortest prompt is about {needed} tokens, context_tokens is {asking.context_tokens} and "
+        f"max_tokens {asking.max_tokens}: raise the one or lower the other"
+    )
 
 
 def domain_of(case: Case) -> str:
