@@ -42,7 +42,7 @@ class MentorConfig(Section):
     table: ClassVar[str] = "mentor"
 
     guide: dict[str, Any] = Field(default_factory=lambda: {"kind": "none"})
-    """The mentor policy: `kind` (fdcg, none, filter, or your own `module:object`) and its options."""
+    """The mentor policy: `kind` (fdcg, critique, static, filter, none, or your own) and its options."""
     concurrency: int = Field(16, ge=1)
     """Cases worked on at once."""
     max_case_age: NonNegativeInt | Literal["unlimited"] = 4

@@ -15,8 +15,8 @@ class Config(Endpoint):
     name: str = Field("critique", min_length=1)
     """Identifies this mentor policy in the ids of its lessons: change it with the prompt or the model."""
     prompts: Path = Path(__file__).parent / "prompts"
-    """Directory whose critique.md is used instead of those built in; ones in its folders math and code are for
-    such questions only."""
+    """Directory whose critique.md is used instead of those built in; those in its folders math and code are
+    for such questions only."""
     attempt_characters: int = Field(4000, ge=100)
     """Longest attempt that the critic reads; more is cut out of the middle."""
     show_response: bool = True
