@@ -9,7 +9,9 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from consumers.leak.claims import ANNOUNCEMENT, CONFIRMATION, spelled
 from consumers.leak.expressions import expressions
+from consumers.leak.labels import labels, unlabelled
 from consumers.leak.numerals import Key, Numeral, informal, numerals
 from consumers.leak.spelling import plain
 
@@ -44,10 +46,10 @@ async def find_leak(hint: str, question: str, reference: str, find_equal: FindEq
     suspects = _suspects(said, asked)
     if stated := _stated(wanted, suspects, _given(asked)):
         return _leaks(stated)
-    if not wanted.parts and _spelled(wanted.text, said, asked):
+    if not wanted.parts and spelled(wanted.text, said, asked):
         return _leaks(wanted.text)
     given = _squeezed(asked)
-    formulas = [e for e in expressions(said) if _squeezed(e) not in given]
+    formulas = [e for e in expressions(unlabelled(said)) if _squeezed(e) not in given]
     if not wanted.parts:
         formulas += [numeral.text for numeral in suspects]
     formulas = [e for e in dict.fromkeys(formulas) if _comparable(e, wanted)]
@@ -60,7 +62,7 @@ async def find_leak(hint: str, question: str, reference: str, find_equal: FindEq
 def find_text(hint: str, question: str, reference: str) -> str | None:
     """The reference as it is written, standing as a whole in the hint and not in the question."""
     wanted = read(reference).text
-    return _leaks(wanted) if _spelled(wanted, plain(hint), plain(question)) else None
+    return _leaks(wanted) if spelled(wanted, plain(hint), plain(question)) else None
 
 
 def read(reference: str) -> Reference:
@@ -94,36 +96,17 @@ def _parts(text: str) -> tuple[frozenset[Fraction], ...]:
     return tuple(n.values for n in first.values()) if _ONLY_NUMBERS.fullmatch(shape) else ()
 
 
-_CALLED = (
-    r"answer|result|solution|ans"
-    r"|(?:final|correct|right|sought|required|desired) "
-    r"(?:value|number|amount|total|count|quantity|option|choice)"
-)
-_ANNOUNCEMENT = re.compile(
-    r"(?:\\(?:boxed|fbox)\s?\{|####"
-    rf"|\b(?:{_CALLED})\b[^.\n=:]{{0,30}}?(?:\bis\b|\bbe\b|\bequals\b|=|:)"
-    r"(?:\s*(?:exactly|just|simply|definitely|actually|clearly|therefore|equal to|option|choice))?)"
-    r"[\s$(\\\[{*\"']*(?:boxed\s?\{)?-?\s?"
-    r"|\b(?:answer|ans) ?- "
-    r"|\b(?:the|final|correct|right) answer [$(*\"']{0,3}(?=\d)"
-)
-_CONFIRMATION = re.compile(
-    r"[\s$)\\\]}*\"']*(?:, ?(?:which|that) )?"
-    r"(?:\b(?:is|was|are|would be|must be|should be|as)|=) (?:the|your|our|its)?\s?"
-    rf"(?:(?:final|correct|right|exact|desired) )?(?:(?:{_CALLED}|correct)\b|right(?=\s*(?:[.,!;]|$)))"
-)
-
-
 def _suspects(said: str, asked: str) -> list[Numeral]:
     """The numbers of a hint that its question does not state, and those that the hint calls the answer."""
-    given = _given(asked)
-    announced = {match.end() for match in _ANNOUNCEMENT.finditer(said)}
+    given, marks = _given(asked), labels(said)
+    announced = {match.end() for match in ANNOUNCEMENT.finditer(said)}
 
     def called(numeral: Numeral) -> bool:
         end = numeral.start + len(numeral.text)
-        return numeral.start in announced or bool(_CONFIRMATION.match(said, end))
+        return numeral.start in announced or bool(CONFIRMATION.match(said, end))
 
-    return [n for n in numerals(said) + informal(said) if n.key not in given or called(n)]
+    found = numerals(said) + informal(said)
+    return [n for n in found if (n.key not in given and n.start not in marks) or called(n)]
 
 
 def _given(asked: str) -> set[Key]:
@@ -154,31 +137,6 @@ def _same(numeral: Numeral, values: frozenset[Fraction]) -> bool:
         return False
     error = Fraction(1, 2 * 10**numeral.places)
     return any(abs(one - other) <= error for one in numeral.values for other in values)
-
-
-_CALLS_A_LETTER = r"it is|it's|answer|(?:pick|choose|select|mark) (?:option|choice)"
-_SAYS_LITTLE = {"yes", "no", "true", "false", "none", "not", "all", "some", "one"}
-
-
-def _spelled(wanted: str, said: str, asked: str) -> bool:
-    """Whether a reference stands in the hint as a whole and not in the question, or is called the answer.
-
-    Single letters and the commonest words must be called the answer, or stand in brackets or quotes.
-    """
-    letter = re.fullmatch(r"\(([a-z])\)", wanted)
-    tokens = re.findall(r"\\?[a-z]+|\d+(?:\.\d+)?|\S", letter[1] if letter else wanted)
-    if not tokens:
-        return False
-    whole = r"(?<![\w\\])(?<!\d\.)" + r"\s*".join(map(re.escape, tokens)) + r"(?!\w|\.\d)"
-    if re.search(f"(?:{_ANNOUNCEMENT.pattern}){whole}|{whole}{_CONFIRMATION.pattern}", said):
-        return True
-    letter_alone = len(tokens) == 1 and re.fullmatch("[a-z]", tokens[0])
-    called = rf"\b(?:{_CALLS_A_LETTER}) {whole}(?=\s*(?:[.,;!)]|$|because\b|since\b))"
-    if letter_alone and re.search(called, said):
-        return True
-    if len(tokens) == 1 and (letter_alone or tokens[0] in _SAYS_LITTLE):
-        whole = rf"(?<=[(\"'$*]){whole}(?=[)\"'$*])"
-    return bool(re.search(whole, said)) and not re.search(whole, asked)
 
 
 _WORDS = re.compile(r"\\(?:frac|sqrt|pi|cdot|times|circ|infty|binom)(?![a-z])|sqrt|pi|sin|cos|tan|log|ln|exp")

@@ -1,15 +1,19 @@
-"""The leak guard at work: decision.py decides, a worker process compares formulas."""
+"""The leak guard at work: decision.py and code.py decide, a worker process compares formulas."""
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from consumers.leak.choices import chosen, right_option
+from consumers.leak.code import find_code_leak
 from consumers.leak.decision import find_leak, find_text
+from consumers.leak.steps import repeated
 from mentor_stream import workers
+from mentor_stream.answers.programs import read_tests
 from schemas import Query
 
-GuardMode = Literal["math", "text", "off"]
+GuardMode = Literal["auto", "math", "code", "text", "off"]
 
 SECONDS = 10.0
 """For all formulas of one hint."""
@@ -25,14 +29,32 @@ class Guard:
 
     async def leak(self, query: Query, hint: str) -> str | None:
         """What in a hint must not be published, or None. A hint that cannot be judged must not be."""
+        tests = read_tests(query.reference) if self.mode in ("auto", "code") else None
         if self.mode == "off":
             return None
         if self.mode == "text":
             return find_text(hint, query.question, query.reference)
+        if self.mode == "code" or tests:
+            return find_code_leak(hint, query.question, query.reference, tests or (), query.solution)
         try:
-            return await find_leak(hint, query.question, query.reference, self._find_equal)
+            return await self._math(query, hint)
         except workers.WorkerError as error:
             return f"the hint could not be searched for the answer: {error}"
+
+    async def _math(self, query: Query, hint: str) -> str | None:
+        """The values first: what they find is the plainest objection."""
+        question, reference = query.question, query.reference
+        if found := await find_leak(hint, question, reference, self._find_equal):
+            return found
+        if run := repeated(hint, question, query.solution or ""):
+            return f"the hint repeats the worked solution: {run}"
+        option = right_option(question, reference)
+        if option is None:
+            return None
+        if found := chosen(hint, option):
+            return f"the hint gives the answer away: {found}"
+        other = option.text if option.letter in reference else option.letter
+        return await find_leak(hint, question, other, self._find_equal)
 
     async def _find_equal(self, reference: str, expressions: Sequence[str]) -> str | None:
         assert self.pool is not None
@@ -42,7 +64,7 @@ class Guard:
 @asynccontextmanager
 async def guarding(mode: GuardMode) -> AsyncGenerator[Guard]:
     """A guard and, where it needs one, its worker. Raises WorkerDied when that cannot start."""
-    if mode != "math":
+    if mode not in ("auto", "math"):
         yield Guard(mode)
         return
     async with workers.pool(

@@ -53,17 +53,28 @@ def numerals(text: str) -> list[Numeral]:
 
 
 _RATIO = re.compile(r"(?<![\w.:])(\d{1,6}) ?: ?(\d{1,6})(?![\w:]|\.\d)")
+_SHARE = re.compile(
+    r"(?<![\w.])(\d{1,6}) (?:out of|in)(?: every| each| all)? (\d{1,6})(?![\w:]|\.\d)"
+    r"|\bratio\b[^.\n]{0,40}?\b(\d{1,6}) to (\d{1,6})(?![\w:]|\.\d)"
+)
 _CLOCK = re.compile(r"[012]?\d:[0-5]\d")
 _SPACED = re.compile(r"(?<![\w.,/^-])\d(?:(?: \d){2,20}|(?:-\d){2,20})(?![\w/-]|[.,]\d| \d)")
 _THOUSANDS = re.compile(r"(?<![\w.])(\d{1,6}(?:\.\d{1,6})?)k\b(?! ?[-+*/^=$(])")
 
 
 def informal(text: str) -> list[Numeral]:
-    """Second readings: 3:4 as a fraction, 1 2 6 and 1-2-6 as 126, 1.2k as 1200. No reference is read so."""
+    """Second readings: 3:4 and 3 out of 4 as fractions, 1 2 6 and 1-2-6 as 126, 1.2k as 1200.
+
+    No reference is read so.
+    """
     found: list[Numeral] = []
     for match in _RATIO.finditer(text):
         over, under = Fraction(match[1]), Fraction(match[2])
         if under and not _CLOCK.fullmatch(match[0]):
+            found.append(_second(match, ("colon", (over, under)), over / under))
+    for match in _SHARE.finditer(text):
+        over, under = (Fraction(part) for part in match.groups() if part)
+        if under:
             found.append(_second(match, ("colon", (over, under)), over / under))
     found += (
         _second(match, *_plain(_decimal(re.sub(r"[ -]", "", match[0])))) for match in _SPACED.finditer(text)

@@ -5,7 +5,9 @@ reads a hint sees through any of them.
 """
 
 import re
-import unicodedata
+
+from consumers.leak.characters import plain_characters
+from consumers.leak.romans import to_digits
 
 _UNITS = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -25,37 +27,7 @@ _PARTS = {
 
 def plain(text: str) -> str:
     """The text in lower case, with plain characters, LaTeX without ornament and numbers in digits."""
-    return words_to_digits(plain_latex(without_ornament(plain_characters(text))).lower())
-
-
-def plain_characters(text: str) -> str:
-    """ASCII for every look-alike: full-width and foreign digits, superscripts, vulgar fractions, dashes."""
-    text = re.sub(r"(?<=\d)(?=[¼-¾⅐-⅞]|[⁰¹²³⁴-⁹]{1,12}[\u2044\u2215/])", " ", text)  # 2½ is 2 1/2, not 21/2
-    text = re.sub(
-        r"[⁰¹²³⁴-⁹]{1,12}[\u2044\u2215/][₀-₉]{1,12}", lambda m: unicodedata.normalize("NFKC", m[0]), text
-    )
-    text = re.sub(r"[⁰¹²³⁴-⁹⁻]+", lambda m: "^{" + unicodedata.normalize("NFKC", m[0]) + "}", text)
-    text = "".join(map(_plain_character, unicodedata.normalize("NFKC", text)))
-    return re.sub(r"[^\S\n]+", " ", text)
-
-
-_OPERATORS = {
-    "\u2044": "/", "\u2215": "/", "\u00f7": "/",  # fraction slash, division slash, division sign
-    "\u00d7": "*", "\u00b7": "*", "\u22c5": "*", "\u2217": "*",  # times and its look-alikes
-    "\u066c": ",", "\u066b": ".", "\u2019": "'",  # the Arabic thousands and decimal marks, an apostrophe
-}  # fmt: skip
-
-
-def _plain_character(character: str) -> str:
-    if character.isascii():
-        return character
-    if character.isdecimal():
-        return str(unicodedata.decimal(character))
-    if unicodedata.category(character) in ("Cf", "Mn", "Me"):  # invisible, or a mark upon another character
-        return ""
-    if unicodedata.category(character) == "Pd" or character == "\u2212":
-        return "-"
-    return _OPERATORS.get(character, character)
+    return words_to_digits(plain_latex(without_ornament(to_digits(plain_characters(text)))).lower())
 
 
 _ORNAMENTS = tuple(
@@ -63,6 +35,9 @@ _ORNAMENTS = tuple(
     for pattern, replacement in (
         (r"(?<![\w.,'])(\d{1,3})((?:['_]\d{3}){1,12})(?![\w'])", lambda m: m[1] + re.sub("['_]", "", m[2])),
         (r"(?<![\w\\})\]])(_{1,3})(?=[^\s_{])([^_\n]{0,200}[^\s_])\1(?!\w)", lambda m: m[2]),
+        (r"(?<=\d)\*\*(\d{1,20})\*\*(?!\w)", lambda m: m[1]),
+        (r"(?<![\w*)])\*\*(\d{1,20})\*\*(?=\d)", lambda m: m[1]),
+        (r"(?<=\d)(?:`{1,4}|~~)(?=\d)", lambda _: ""),
         (r"(?<![A-Za-z0-9\\])([A-Za-z])\*\*(?=[\w({-])(?![\w.]{1,20}\*\*)", lambda m: f"{m[1]}^"),
         (r"(?<=[\d)}])\*\*(?=[\w({-])(?![\w.]{1,20}\*\*)", lambda _: "^"),
         (r"(?<=\d)\{\}(?=\d)", lambda _: ""),
@@ -81,11 +56,17 @@ def without_ornament(text: str) -> str:
     return text
 
 
+_FONT = r"(?:text|textbf|textit|mathrm|mathbf|mathit|mathbb|mbox|underline|operatorname)"
 _LATEX = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
         (r"\\[dtc]frac", r"\\frac"),
         (r"\\(?:left|right|displaystyle|bigg?[lr]?|Bigg?[lr]?)(?![A-Za-z])", ""),
+        (rf"(?<=\d)\\{_FONT}\s?\{{(\d{{1,40}})\}}", r"\1"),
+        (rf"\\{_FONT}\s?\{{(\d{{1,40}})\}}(?=\d)", r"\1"),
+        (r"(?<![\w\\}\]^_])\{(\d{1,20})\}\{(\d{1,20})\}", r"\1\2"),
+        (r"(?<=\d)\\!(?=\d)", ""),
+        (r"\^\s?-\s?(\d{1,20})", r"^{-\1}"),
         (r"\\(?:text|mathrm|mathbf|textbf|mbox|operatorname)\s?\{([^{}]{0,200})\}", r" \1 "),
         (r"(?<=\d)(?:\{,\}|\\[,;:! ]|~)(?=\d{3}(?!\d))", ""),
         (r"\\[,;:! ]|~", " "),
@@ -140,6 +121,8 @@ _RULES = (
     (re.compile(r"(?<=[\d)]) (?:times|multiplied by) (?=[\d(])"), lambda _: "*"),
     (re.compile(r"(?<=[\d)]) (?:divided by|over) (?=[\d(])"), lambda _: "/"),
     (re.compile(r"(?<=[\d)]) plus (?=[\d(])"), lambda _: "+"),
+    (re.compile(r"(?<=\d) (?:raised )?to the power (?:of )?(\d{1,9})\b"), lambda m: f"^{m[1]}"),
+    (re.compile(r"(?<=\d) (squared|cubed)\b"), lambda m: "^2" if m[1] == "squared" else "^3"),
 )
 
 

@@ -11,7 +11,12 @@ class Row(NamedTuple):
     reference: str
     question: str
     hint: str
+    solution: str = ""
+    miss: str = ""
+    """Why the guard gets it wrong, where it is known to."""
 
+
+PARAPHRASE = "paraphrase"
 
 LEAKS = [
     # plain numbers

@@ -1,0 +1,35 @@
+"""What a hint to a code question must not say: the solution's statements, hidden tests, a program. No I/O."""
+
+from collections.abc import Sequence
+
+from consumers.leak.blocks import fenced, unfenced
+from consumers.leak.decision import MAX_CHARACTERS
+from consumers.leak.hidden import told
+from consumers.leak.program import program
+from consumers.leak.statements import copied
+from consumers.leak.steps import repeated
+from mentor_stream.answers.programs import Test
+
+MAX_TESTS = 4_000_000
+"""Characters of tests that are searched."""
+
+
+def find_code_leak(
+    hint: str, question: str, reference: str, tests: Sequence[Test], solution: str | None
+) -> str | None:
+    """What in the hint gives the solution or a hidden test away, or None.
+
+    What the question shows is no secret. A reference that is no list of tests (assertions, a program) is
+    searched for as a solution is. A hint too long, or tests too large to be searched, count as a leak.
+    """
+    if len(hint) > MAX_CHARACTERS:
+        return f"a hint of {len(hint)} characters cannot be searched for the solution"
+    if len(reference) > MAX_TESTS:
+        return f"tests of {len(reference)} characters cannot be searched for what the hint says"
+    known = solution or ""
+    if statement := copied(hint, question, known if tests else f"{known}\n{reference}"):
+        return f"the hint copies the solution: {statement[:200]}"
+    if sentence := repeated(hint, question, unfenced(known) if fenced(known) else ""):
+        return f"the hint repeats the worked solution: {sentence}"
+    found = program(hint) or told(hint, question, tests)
+    return f"the hint gives away {found}" if found else None

@@ -1,0 +1,113 @@
+"""Inputs and outputs of tests that the question does not show, in a hint. No I/O."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from consumers.leak.characters import plain_characters
+from consumers.leak.values import is_telling, items, readings, row
+from mentor_stream.answers.programs import Test
+
+RUN = 6
+"""Numbers in a row that are looked for within a longer line."""
+FEW = 4
+"""Values of an output that is no secret by itself."""
+
+_OUTPUT = r"(?:outputs?|results?|answers?)"
+_IS = r"(?: (?!not |\|)\S+){0,6}? (?:is|are|was|be|=|->)"
+_CALLED = re.compile(
+    rf" (?:(?:expected|correct|right|required|desired) (?:{_OUTPUT}|values?)(?:{_IS})?|{_OUTPUT}{_IS})"
+    r" (?P<value>\S+)(?= )"
+)
+_LINK = (
+    r"(?:prints?|returns?|outputs?|answers?|results?|gives?|is|be|yields?|gets?|expects?|makes?|->|=>|→|=)"
+)
+_CASE = r"(?:for|on|with|when|where|input|if|given|of|at|=)"
+
+
+def told(hint: str, question: str, tests: Sequence[Test]) -> str | None:
+    """What a hint says of a test that the question does not show, or None.
+
+    What would tell an output that many tests have (YES, 1) is only the test's input beside it, or that the
+    hint calls it the output.
+    """
+    said, asked = readings(hint), readings(question)
+    squeezed, known = _squeezed(hint), _squeezed(question)
+    called = {match["value"] for match in _CALLED.finditer(said) if row([match["value"]]) not in asked}
+    for test in tests:
+        for name, text in (("output", test.output), ("input", test.input)):
+            if line := _line(text, said, asked, squeezed, known):
+                return f"a hidden test's {name}: {line[:80]}"
+        output = items(test.output)
+        if len(output) == 1 and output[0] in called:
+            return f"a hidden test's output: {output[0]}"
+        if 0 < len(output) <= FEW and _tied(test, row(output), said, asked, squeezed, known):
+            return f"a hidden test's output with its input: {test.output.strip()}"
+    return _run(said, asked, tests)
+
+
+def _line(text: str, said: str, asked: str, squeezed: str, known: str) -> str | None:
+    """A line of a test that stands in the hint and tells it, or several short ones."""
+    short: list[str] = []
+    for line in text.splitlines():
+        values = items(line)
+        wanted = row(values)
+        if values and wanted in said and wanted not in asked:
+            if is_telling(values):
+                return line
+            short += [line] if len(values) > 2 else []
+        figure = _squeezed(line)
+        if not is_telling(values) and _is_figure(figure) and figure in squeezed and figure not in known:
+            return line
+    return ", ".join(short) if len(set(short)) > 1 else None
+
+
+def _is_figure(line: str) -> bool:
+    """Whether a line, squeezed, has so many marks that these tell it: brackets, a drawing, nested lists."""
+    marks = [mark for mark in line if not mark.isalnum() and mark not in ",.'\"-"]
+    return len(marks) > 3 and len(line) > 6
+
+
+def _tied(test: Test, output: str, said: str, asked: str, squeezed: str, known: str) -> bool:
+    """Whether a hint says an output beside the input that it belongs to, and the question does not."""
+    if not items(test.input):
+        figure = _squeezed(test.input)
+        return len(figure) > 2 and figure in squeezed and figure not in known and output in said
+    inputs = (given for given in _inputs(test.input) if given in said)
+    return any(_beside(given, output, said) and not _beside(given, output, asked) for given in inputs)
+
+
+def _beside(given: str, output: str, text: str) -> bool:
+    """Whether a text says which output goes with which input: `for 4 it prints 3`, `3 when given 4`."""
+    few, value = r"(?:[^|\s]+ ){0,8}?", re.escape(output[1:])
+    case = rf" {_CASE}(?: [^|\s]+){{0,2}}" if len(given) < 6 else ""
+    after = rf"{case}{re.escape(given)}{few}{_LINK} {few}{value}"
+    before = rf" {value}{few}{_CASE} {few}{re.escape(given[1:])}"
+    return bool(re.search(after, text) or re.search(before, text))
+
+
+def _inputs(text: str) -> Iterator[str]:
+    """An input's values in a row, also without the line that counts them."""
+    yield row(items(text[:1000]))
+    _, newline, rest = text[:1000].partition("\n")
+    if newline and len(items(rest)) > 1:
+        yield row(items(rest))
+
+
+def _run(said: str, asked: str, tests: Sequence[Test]) -> str | None:
+    """A run of numbers of the hint that stands in one of the tests."""
+    values = said.split()
+    windows = (values[at : at + RUN] for at in range(len(values) - RUN + 1))
+    runs = {row(window) for window in windows if _is_row_of_numbers(window)}
+    if not runs:
+        return None
+    everything = " | ".join(row(items(text)) for test in tests for text in (test.input, test.output))
+    found = next((run for run in sorted(runs) if run in everything and run not in asked), None)
+    return f"a hidden test's values: {found.strip()}" if found else None
+
+
+def _is_row_of_numbers(window: Sequence[str]) -> bool:
+    return is_telling(window) and all(value.lstrip("-").replace(".", "").isdecimal() for value in window)
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"\s+", "", plain_characters(text))
