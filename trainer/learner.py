@@ -20,6 +20,7 @@ from trainer.grpo import TokenLoss
 from trainer.optimizer import Optimizer
 from trainer.packing import MicroBatch
 from trainer.rows import rows_of
+from trainer.vocabulary import TokenScores
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,16 @@ class Learner:
         norm, taken = self.optimizer.step(usable=math.isfinite(loss))
         return Step(loss, ratio / tokens, clipped / tokens, norm, taken)
 
-    def logprobs(self, batch: MicroBatch) -> Tensor:
-        """Log-probabilities of the completion tokens at the sampling temperature [tokens]."""
+    def scores(self, batch: MicroBatch) -> TokenScores:
+        """Log-probabilities and entropies of the completion tokens at the sampling temperature [tokens]."""
         where = ranks.device()
         tokens_BT, chosen_BT = batch.tokens_BT.to(where), batch.completion_BT.to(where)
         positions_BT = torch.arange(tokens_BT.size(1), device=where).expand_as(tokens_BT)
-        logits_BTV = self.model(tokens_BT, positions_BT, None)
-        targets_N = batch.targets_BT.to(where)[chosen_BT]
-        return model.token_logprobs(logits_BTV[chosen_BT], targets_N, batch.temperature_N.to(where))
+        hidden_BTH = self.model(tokens_BT, positions_BT, None)
+        targets_N, temperature_N = batch.targets_BT.to(where)[chosen_BT], batch.temperature_N.to(where)
+        return model.token_scores(
+            self.network, self.architecture, hidden_BTH[chosen_BT], targets_N, temperature_N
+        )
 
     def weights(self) -> dict[str, Tensor]:
         """All weights under their Hugging Face names."""
@@ -106,7 +109,7 @@ class Learner:
 
     def _forward(self, batches: Iterator[MicroBatch], _: Any) -> tuple[Tensor, Any]:
         batch = next(batches)
-        return self.logprobs(batch), lambda logprobs_N: self._loss(batch, logprobs_N)
+        return self.scores(batch).logprobs_N, lambda logprobs_N: self._loss(batch, logprobs_N)
 
     def _loss(self, batch: MicroBatch, logprobs_N: Tensor) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
         where = logprobs_N.device

@@ -10,14 +10,15 @@ from megatron.core.distributed import (
     finalize_model_grads,
 )
 from megatron.core.models.gpt import GPTModel
-from megatron.core.tensor_parallel import vocab_parallel_cross_entropy
+from megatron.core.tensor_parallel import copy_to_tensor_model_parallel_region
 from megatron.core.transformer import TransformerConfig
 from torch import Tensor
 
-from trainer import precision
+from trainer import precision, vocabulary
 from trainer.architecture import Architecture
 from trainer.layers import layer_spec
 from trainer.precision import Precision
+from trainer.vocabulary import Share, TokenScores
 
 _UNFUSED: dict[str, Any] = dict.fromkeys(
     (
@@ -34,7 +35,11 @@ _UNFUSED: dict[str, Any] = dict.fromkeys(
 
 
 def build(architecture: Architecture, wanted: Precision) -> DistributedDataParallel:
-    """The model on this rank's device, weights not yet loaded, wrapped for data parallelism."""
+    """The model on this rank's device, weights not yet loaded, wrapped for data parallelism.
+
+    It ends before its output layer: called, it gives hidden states [batch, sequence, hidden], and whoever
+    wants log-probabilities has them from token_scores.
+    """
     config = _config(architecture, wanted)
     model = GPTModel(
         config,
@@ -48,19 +53,38 @@ def build(architecture: Architecture, wanted: Precision) -> DistributedDataParal
         rope_scaling=architecture.rope_factor is not None,
         rope_scaling_factor=architecture.rope_factor or 1.0,
     )
+    output_layer: Any = model.output_layer
+    output_layer.forward = _handed_on
     model.cuda(torch.cuda.current_device())
     parallel = DistributedDataParallelConfig(grad_reduce_in_fp32=True)
     return DistributedDataParallel(config, parallel, model.to(config.params_dtype))
 
 
-def token_logprobs(logits_NV: Tensor, targets_N: Tensor, temperature_N: Tensor) -> Tensor:
-    """Log-probability of each target under softmax(logits / temperature) [tokens], in float32.
+def token_scores(
+    network: Any, architecture: Architecture, hidden_NH: Tensor, targets_N: Tensor, temperature_N: Tensor
+) -> TokenScores:
+    """Log-probability and entropy of each target under the output layer at a temperature [tokens]."""
+    weight_VH = (
+        network.shared_embedding_or_output_weight() if architecture.tied else network.output_layer.weight
+    )
+    first = parallel_state.get_tensor_model_parallel_rank() * len(weight_VH)
+    share = Share(
+        first=first,
+        words=min(len(weight_VH), architecture.vocabulary - first),
+        group=_tensor_parallel_group(),
+    )
+    # every rank has all hidden states, and the gradient by them from its own words only
+    hidden_NH = copy_to_tensor_model_parallel_region(hidden_NH)
+    return vocabulary.token_scores(hidden_NH, weight_VH, targets_N, temperature_N, share)
 
-    V is this tensor-parallel rank's share of the vocabulary.
-    """
-    # The division makes the copy that vocab_parallel_cross_entropy overwrites.
-    scaled_NV = logits_NV.float() / temperature_N[:, None]
-    return -vocab_parallel_cross_entropy(scaled_NV.unsqueeze(1), targets_N.unsqueeze(1)).squeeze(1)
+
+def _tensor_parallel_group() -> Any:
+    alone = parallel_state.get_tensor_model_parallel_world_size() == 1
+    return None if alone else parallel_state.get_tensor_model_parallel_group()
+
+
+def _handed_on(hidden: Tensor, **_: Any) -> tuple[Tensor, None]:
+    return hidden, None
 
 
 def _config(architecture: Architecture, wanted: Precision) -> TransformerConfig:

@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import load_file
@@ -16,8 +17,10 @@ def loaded(policy: Path) -> torch.nn.Module:
     return network
 
 
-def logits(network: torch.nn.Module, ids: torch.Tensor) -> torch.Tensor:
-    return network(ids, torch.arange(ids.size(1)).expand_as(ids), None)
+def logits(network: Any, ids: torch.Tensor) -> torch.Tensor:
+    hidden = network(ids, torch.arange(ids.size(1)).expand_as(ids), None)
+    tied = network.share_embeddings_and_output_weights
+    return hidden @ (network.shared_embedding_or_output_weight() if tied else network.output_layer.weight).t()
 
 
 def gradient(model: torch.nn.Module, name: str) -> torch.Tensor:

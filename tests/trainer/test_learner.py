@@ -59,7 +59,7 @@ def test_logprobs_are_those_of_each_sequence_alone(policy_of: Callable[..., Path
     learner, theirs = a_learner(policy), hf_model(policy)
     groups = sampled_groups(policy, 4)
     for batch in packing.micro_batches(rows_of(groups, learner.config), 40):
-        torch.testing.assert_close(learner.logprobs(batch), batch.sampler_N, rtol=0, atol=1e-5)
+        torch.testing.assert_close(learner.scores(batch).logprobs_N, batch.sampler_N, rtol=0, atol=1e-5)
     alone = hf_logprobs(theirs, groups[0].trajectories[0], 1.0)
     torch.testing.assert_close(
         alone, torch.tensor(groups[0].trajectories[0].logprobs.numpy()), rtol=0, atol=1e-5
