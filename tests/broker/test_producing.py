@@ -155,6 +155,34 @@ async def test_a_message_above_the_topics_limit_is_refused_at_once(broker_url, n
         assert [len(message.value) for message in await everything(broker, name)] == [9_000]
 
 
+async def test_a_limit_lowered_elsewhere_refuses_what_is_above_it_and_nothing_sent_beside_it(
+    broker_url, name
+):
+    ended: list[int | str] = []
+
+    async def send(producer: brokers.Producer, size: int) -> None:
+        try:
+            await producer.send(name, b"key", bytes(size))
+            ended.append(size)
+        except MessageTooLarge as error:
+            ended.append(str(error))
+
+    async with brokers.connect(broker_url) as broker, brokers.connect(broker_url) as elsewhere:
+        await broker.create_topics([TopicSpec(name)])
+        async with broker.producer() as producer:
+            await producer.send(name, b"key", b"first")  # from here on the limit is known, and idle
+            await elsewhere.alter_topic(TopicSpec(name, max_message_bytes=10_000))
+            with anyio.fail_after(30):
+                async with anyio.create_task_group() as tasks:
+                    for size in [20_000, 9_000, 9_000] * 4:
+                        tasks.start_soon(send, producer, size)
+        kept = [len(message.value) for message in await everything(broker, name)]
+    refused = [end for end in ended if isinstance(end, str)]
+    assert len(refused) == 4
+    assert all(name in text and "max_record_bytes" in text for text in refused)
+    assert kept == [5] + [9_000] * 8
+
+
 async def test_an_exception_in_the_body_comes_out_as_it_is(broker_url, name):
     async def fail() -> None:
         async with brokers.connect(broker_url) as broker:

@@ -1,8 +1,8 @@
 """The broker of a single machine: one SQLite file that several processes share, in WAL mode.
 
 Start with broker.py, then log.py (the messages), catalog.py (the topics) and membership.py (consumer groups);
-producer.py, consumer.py and reader.py are the asynchronous sides of them. location.py lists the options of
-the URL, schema.py the tables.
+producer.py (with batch.py), consumer.py and reader.py are the asynchronous sides of them. location.py lists
+the options of the URL, schema.py the tables.
 
 What holds here beyond the contract:
 

@@ -17,6 +17,10 @@ from mentor_stream.broker.sqlite.schema import LOCK_SECONDS, open_file
 T = TypeVar("T")
 
 
+class Locked(BrokerUnavailable):
+    """Another process has held the file's write lock for as long as may be waited for it."""
+
+
 class Database:
     """A connection, used by one worker thread at a time. A call that has begun is never abandoned."""
 
@@ -43,9 +47,12 @@ class Database:
         """Run `work` on one consistent snapshot."""
         return await self._in_thread(partial(self._transaction, "BEGIN", work))
 
-    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` as the only writer; all of it is kept or nothing."""
-        return await self._in_thread(partial(self._transaction, "BEGIN IMMEDIATE", work))
+    async def write(self, work: Callable[[sqlite3.Connection], T], *, since: float | None = None) -> T:
+        """Run `work` as the only writer; all of it is kept or nothing.
+
+        Raises Locked when the time-out, from `since` (of time.monotonic, by default now), is over.
+        """
+        return await self._in_thread(partial(self._transaction, "BEGIN IMMEDIATE", work), since)
 
     def _transaction(self, begin: str, work: Callable[[sqlite3.Connection], T]) -> T:
         self._connection.execute(begin)
@@ -58,12 +65,12 @@ class Database:
             raise
         return result
 
-    def _patiently(self, work: Callable[[], T]) -> T:
+    def _patiently(self, work: Callable[[], T], since: float | None) -> T:
         """Repeat `work`, which is all or nothing, while another connection holds the lock it needs.
 
         SQLite's own waiting backs off to 100 ms: next to busy writers a member would miss its lease.
         """
-        deadline = time.monotonic() + self.location.timeout
+        deadline = (time.monotonic() if since is None else since) + self.location.timeout
         while True:
             try:
                 return work()
@@ -72,10 +79,10 @@ class Database:
                     raise
             time.sleep(LOCK_SECONDS / 8)
 
-    async def _in_thread(self, work: Callable[[], T]) -> T:
+    async def _in_thread(self, work: Callable[[], T], since: float | None = None) -> T:
         try:
             return await to_thread.run_sync(
-                partial(self._patiently, work), limiter=self._limiter, abandon_on_cancel=False
+                partial(self._patiently, work, since), limiter=self._limiter, abandon_on_cancel=False
             )
         except (sqlite3.Error, OSError) as error:
             raise explained(error, self.location) from error
@@ -97,7 +104,7 @@ def explained(error: Exception, location: Location) -> Exception:
     path, code = location.path, getattr(error, "sqlite_errorcode", None)
     match None if code is None else code & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return BrokerUnavailable(
+            return Locked(
                 f"{path}: another process has held its write lock for {location.timeout:g} s. Look for a "
                 "stopped process that has it open, or raise timeout= in run.broker"
             )

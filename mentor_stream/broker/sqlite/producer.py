@@ -4,48 +4,23 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
 
 import anyio
 from anyio import to_thread
 
 from mentor_stream.broker import sizes
-from mentor_stream.broker.base import BrokerError, BrokerUnavailable, Receipt, TopicSpec
+from mentor_stream.broker.base import BrokerError, MessageTooLarge, Receipt, TopicSpec
 from mentor_stream.broker.sqlite import catalog, log
+from mentor_stream.broker.sqlite.batch import Batch, Sending
 from mentor_stream.broker.sqlite.compression import Stored, pack
-from mentor_stream.broker.sqlite.database import Database
+from mentor_stream.broker.sqlite.database import Database, Locked
 from mentor_stream.broker.sqlite.watch import Signal, Watch
 
 BATCH_BYTES = 8 * 2**20
 TRIM_SECONDS = 1.0
 TRIM_MESSAGES = 1_000
 """A trim removes so many messages and two for each that came; it holds the write lock."""
-
-
-class _Sending(NamedTuple):
-    """A message on its way."""
-
-    topic: str
-    key: bytes
-    headers: bytes
-    value: bytes
-
-    @property
-    def size(self) -> int:
-        return len(self.key) + len(self.headers) + len(self.value)
-
-
-@dataclass(eq=False, slots=True)
-class _Batch:
-    """Messages that go into one transaction, and what became of them once it is settled."""
-
-    messages: list[_Sending] = field(default_factory=list[_Sending])
-    size: int = 0
-    settled: anyio.Event = field(default_factory=anyio.Event)
-    receipts: list[Receipt] = field(default_factory=list[Receipt])
-    failure: Exception | None = None
 
 
 class SqliteProducer:
@@ -59,7 +34,7 @@ class SqliteProducer:
         self._topics = catalog.Memory()
         self._most = max_inflight_bytes
         self._inflight = self._begun = 0
-        self._queue: deque[_Batch] = deque()
+        self._queue: deque[Batch] = deque()
         self._turn = anyio.Lock(fast_acquire=True)
         self._room, self._work = Signal(), Signal()
         self._closing = False
@@ -72,17 +47,19 @@ class SqliteProducer:
         if self._closing:
             raise BrokerError("this producer is closed: send before leaving its context")
         sizes.envelope(topic, key, headers)
+        message = Sending(topic, key, log.pack_headers(headers), value, time.monotonic())
         self._begun += 1
         try:
             await self._check(topic, len(value))
-            batch, index = await self._enqueue(_Sending(topic, key, log.pack_headers(headers), value))
-            await batch.settled.wait()
+            await self._enqueue(message)
+            while message.end is None:
+                await message.settled.wait()
         finally:
             self._begun -= 1
             self._work.give()
-        if batch.failure is not None:
-            raise _copied(batch.failure)
-        return batch.receipts[index]
+        if isinstance(message.end, Exception):
+            raise _copied(message.end)
+        return message.end
 
     async def run(self) -> None:
         """Write what is sent until stopped, then what is left, also when cancelled."""
@@ -109,7 +86,7 @@ class SqliteProducer:
         if size > topic.spec.max_message_bytes:
             raise sizes.too_large(name, size, topic.spec.max_message_bytes)
 
-    async def _enqueue(self, message: _Sending) -> tuple[_Batch, int]:
+    async def _enqueue(self, message: Sending) -> None:
         """Queue it once there is room, first come first served; one message alone always has room."""
         size = message.size
         async with self._turn:
@@ -117,36 +94,43 @@ class SqliteProducer:
                 await self._room.wait()
             self._inflight += size
             if not self._queue or self._queue[-1].size + size > BATCH_BYTES:
-                self._queue.append(_Batch())
-            batch = self._queue[-1]
-            batch.messages.append(message)
-            batch.size += size
+                self._queue.append(Batch())
+            self._queue[-1].add(message, size)
         self._work.give()
-        return batch, len(batch.messages) - 1
 
-    async def _write(self, batch: _Batch) -> None:
+    async def _write(self, batch: Batch) -> None:
         try:
             values = await self._packed(batch.messages)
             append = partial(self._append, messages=batch.messages, values=values)
-            batch.receipts = await self._database.write(append)
-        except BrokerUnavailable as error:
-            # those behind it would wait for the same lock, or write to the same disk
-            for failed in (batch, *self._queue):
-                self._settle(failed, error)
-            self._queue.clear()
+            ends = await self._database.write(append, since=batch.messages[0].since)
+        except Locked as error:
+            self._try_again(batch, error)
         except Exception as error:
-            self._settle(batch, error)
+            self._settle(batch, [error] * len(batch.messages))
         else:
             self._watch.changed()
-            self._settle(batch)
+            self._settle(batch, ends)
 
-    def _settle(self, batch: _Batch, failure: Exception | None = None) -> None:
-        batch.failure = failure
+    def _try_again(self, batch: Batch, error: Locked) -> None:
+        """Give up those whose time is up; the others stay in front of the queue, and in order."""
+        overdue, later = time.monotonic() - self._database.location.timeout, Batch()
+        ends = [error if message.since <= overdue else None for message in batch.messages]
+        for message, end in zip(batch.messages, ends, strict=True):
+            if end is None:
+                later.add(message, message.size)
+        if later.messages:
+            self._queue.appendleft(later)
+        batch.size -= later.size
+        self._settle(batch, ends)
+
+    def _settle(self, batch: Batch, ends: Sequence[Receipt | Exception | None]) -> None:
+        for message, end in zip(batch.messages, ends, strict=True):
+            message.end = end
         self._inflight -= batch.size
         batch.settled.set()
         self._room.give()
 
-    async def _packed(self, messages: Sequence[_Sending]) -> list[Stored]:
+    async def _packed(self, messages: Sequence[Sending]) -> list[Stored]:
         """What to write: compressed before the file is locked, so that others can write meanwhile."""
 
         def packed() -> list[Stored]:
@@ -155,35 +139,46 @@ class SqliteProducer:
         return packed() if self._compression == "none" else await to_thread.run_sync(packed)
 
     def _append(
-        self, connection: sqlite3.Connection, messages: Sequence[_Sending], values: Sequence[Stored]
-    ) -> list[Receipt]:
-        """Append each to the partition of its key, of as many as there are in this transaction."""
+        self, connection: sqlite3.Connection, messages: Sequence[Sending], values: Sequence[Stored]
+    ) -> list[Receipt | MessageTooLarge]:
+        """Append each to the partition of its key, of as many as there are in this transaction.
+
+        One that is above its topic's limit by now is refused, and no other for its sake.
+        """
         known = self._topics.refresh(connection)
-        topics = [known[message.topic] for message in messages]
-        numbers = [topic.partition_of(message.key) for topic, message in zip(topics, messages, strict=True)]
+        kept = [
+            (message, topic, topic.partition_of(message.key), value)
+            for message, value in zip(messages, values, strict=True)
+            if len(message.value) <= (topic := known[message.topic]).spec.max_message_bytes
+        ]
         entries = [
             log.Entry(topic.partitions[number], message.key, message.headers, value)
-            for topic, number, message, value in zip(topics, numbers, messages, values, strict=True)
+            for message, topic, number, value in kept
         ]
         offsets = log.append(connection, entries)
-        specs = {entry.partition: topic.spec for entry, topic in zip(entries, topics, strict=True)}
+        specs = {entry.partition: topic.spec for entry, (_, topic, *_) in zip(entries, kept, strict=True)}
         for partition, spec in specs.items():
             self._trim(connection, partition, spec, came=len(entries))
-        return [
-            Receipt(message.topic, number, offset)
-            for message, number, offset in zip(messages, numbers, offsets, strict=True)
-        ]
+        receipts = {
+            message: Receipt(message.topic, number, offset)
+            for (message, _, number, _), offset in zip(kept, offsets, strict=True)
+        }
+        return [receipts.get(message) or _too_large(message, known[message.topic]) for message in messages]
 
     def _trim(self, connection: sqlite3.Connection, partition: int, spec: TopicSpec, came: int) -> None:
         """Enforce retention on a partition that was written to, about once a second until it is."""
         seconds, most_bytes = spec.retention_seconds, spec.retention_bytes
-        due = time.monotonic() >= self._trimmed.get(partition, 0.0) + TRIM_SECONDS
+        due = time.monotonic() >= self._trimmed.get(partition, -TRIM_SECONDS) + TRIM_SECONDS
         if due and (seconds is not None or most_bytes is not None):
             oldest = None if seconds is None else time.time() - seconds
             most = TRIM_MESSAGES + 2 * came
             if log.trim(connection, partition, oldest=oldest, most_bytes=most_bytes, most=most):
                 return  # the next batch goes on
             self._trimmed[partition] = time.monotonic()
+
+
+def _too_large(message: Sending, topic: catalog.Topic) -> MessageTooLarge:
+    return sizes.too_large(message.topic, len(message.value), topic.spec.max_message_bytes)
 
 
 def _copied(error: Exception) -> Exception:

@@ -13,6 +13,8 @@ from mentor_stream.broker.base import BrokerError
 from mentor_stream.broker.sqlite.database import Database
 
 POLL_SECONDS = 0.01
+LOG_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+"""How a log (-wal) begins that holds anything, in either order of bytes."""
 
 
 class Signal:
@@ -46,8 +48,8 @@ class Watch:
         self._stopped = threading.Event()
         self._seen = -1
         self._file = database.location.path
-        log = self._file.with_name(f"{self._file.name}-wal")
-        self._states = {self._file: _state(self._file), log: None}
+        self._log = self._file.with_name(f"{self._file.name}-wal")
+        self._states = {self._file: _state(self._file), self._log: None}
 
     @contextmanager
     def listening(self, listener: Callable[[], None]) -> Generator[None]:
@@ -92,10 +94,26 @@ class Watch:
                 continue
             emptied = path == self._file and before.size and now is not None and not now.size
             if now is None or now.identity != before.identity or emptied:
-                raise BrokerError(
-                    f"{path} was removed, emptied or replaced while the run was using it. Put it back if you "
-                    "can: what it held is known nowhere else"
-                )
+                raise _hurt(path, "removed, emptied or replaced")
+        if not _is_log(self._log):
+            raise _hurt(self._log, "written over by something else")
+
+
+def _hurt(path: Path, how: str) -> BrokerError:
+    return BrokerError(
+        f"{path} was {how} while the run was using it. Put it back if you can: what it held is known nowhere "
+        "else"
+    )
+
+
+def _is_log(path: Path) -> bool:
+    """Whether it begins as SQLite's logs do, or has no beginning yet. Not whether all in it is sound."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            begin = file.read(len(LOG_MAGIC[0]))
+    except FileNotFoundError:
+        return True
+    return not begin or begin in LOG_MAGIC
 
 
 class _State(NamedTuple):

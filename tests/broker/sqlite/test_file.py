@@ -17,6 +17,7 @@ from mentor_stream.broker import BrokerError, BrokerUnavailable, TopicPartition,
 from mentor_stream.broker.sqlite import check
 from mentor_stream.broker.sqlite.location import Location, parse
 from mentor_stream.broker.sqlite.schema import APPLICATION, VERSION
+from mentor_stream.broker.sqlite.watch import POLL_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -210,6 +211,36 @@ async def test_a_file_that_is_emptied_and_a_log_that_is_removed_end_the_run_amid
     with pytest.raises(BrokerError, match=f"{hurt} was removed, emptied or replaced"):
         await use()
     assert acknowledged < 2_000
+
+
+async def test_a_log_that_is_written_over_ends_the_run(tmp_path):
+    async def use() -> None:
+        url = f"sqlite:///{tmp_path}/stream.db"
+        async with brokers.connect(url) as broker, broker.producer() as producer:
+            await broker.create_topics([TopicSpec("topic")])
+            await producer.send("topic", b"key", b"value")
+            log = tmp_path / "stream.db-wal"
+            with log.open("r+b") as file:
+                file.write(bytes(log.stat().st_size))
+            with anyio.fail_after(10):
+                await anyio.sleep_forever()
+
+    with pytest.raises(BrokerError, match=r"stream\.db-wal was written over by something else"):
+        await use()
+
+
+async def test_a_log_that_begins_anew_is_no_trouble(tmp_path):
+    """As it does whenever all of it was moved into the file, which makes it another one or an empty one."""
+    path = tmp_path / "stream.db"
+    async with brokers.connect(f"sqlite:///{path}") as broker, broker.producer() as producer:
+        await broker.create_topics([TopicSpec("topic")])
+        with closing(sqlite3.connect(path)) as other:
+            for mode in ("RESTART", "TRUNCATE", "RESTART"):
+                for _ in range(20):
+                    await producer.send("topic", b"key", b"value")
+                assert other.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()[0] == 0
+                await anyio.sleep(5 * POLL_SECONDS)
+        assert (await broker.bounds("topic"))[TopicPartition("topic", 0)].next == 60
 
 
 def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path):
