@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 from mentor_stream.answers import final_answer
-from mentor_stream.answers.programs import read_tests
-from schemas import FinishReason, Group, Trajectory
+from mentor_stream.answers.programs import Test, read_tests
+from schemas import FinishReason, Group, Query, Trajectory
 
 REMARK_CHARACTERS = 1000
 END_CHARACTERS = 200
@@ -29,11 +30,12 @@ def unlike(group: Group, count: int) -> list[Trajectory]:
     def alike(one: int, other: int) -> float:
         return (ends[one] is not None and ends[one] == ends[other]) + _likeness(words[one], words[other])
 
-    left = list(range(len(attempts)))
-    chosen = [max(left, key=lambda n: frequency[ends[n]] if ends[n] is not None else 0)]
+    closest = dict.fromkeys(range(len(attempts)), 0.0)
+    chosen = [max(closest, key=lambda n: frequency[ends[n]] if ends[n] is not None else 0)]
     while len(chosen) < min(count, len(attempts)):
-        left.remove(chosen[-1])
-        chosen.append(min(left, key=lambda n: max(alike(n, other) for other in chosen)))
+        del closest[chosen[-1]]
+        closest = {n: max(near, alike(n, chosen[-1])) for n, near in closest.items()}
+        chosen.append(min(closest, key=lambda n: closest[n]))
     return [attempts[n] for n in chosen]
 
 
@@ -77,11 +79,21 @@ def trim(text: str, characters: int) -> str:
 
 def _endings(group: Group, attempts: Sequence[Trajectory]) -> list[str | None]:
     """What each attempt came to: its final answer or, where programs are tested, the verifier's words."""
-    if read_tests(group.query.reference) is not None:
+    if tests_of(group.query) is not None:
         return [attempt.remark or None for attempt in attempts]
-    return [final_answer(attempt.text[-TAIL_CHARACTERS:]) for attempt in attempts]
+    return [_final(attempt.text[-TAIL_CHARACTERS:]) for attempt in attempts]
+
+
+def tests_of(query: Query) -> tuple[Test, ...] | None:
+    """The tests of a code question, read once for one call of an agent: megabytes. None of any other."""
+    return _read_tests(query.reference)
+
+
+_read_tests = lru_cache(maxsize=8)(read_tests)
+_final = lru_cache(maxsize=4096)(final_answer)  # every agent of a case wants it
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
     """Jaccard similarity, 1 for two empty sets."""
-    return len(one & other) / len(one | other) if one | other else 1.0
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared) if one or other else 1.0

@@ -9,7 +9,7 @@ from consumers.calls import AgentError
 from consumers.chat import Asking, tokens
 from consumers.chat.templates import Prompt, fence
 from consumers.guides.base import Case
-from mentor_stream.answers.programs import Test, read_tests
+from mentor_stream.answers.programs import Test
 from schemas import Trajectory
 
 DOMAINS = ("math", "code")
@@ -86,10 +86,9 @@ class Sheet:
         return fence(name, evidence.trim(text, self.lengths.datum))
 
     def _reference(self) -> str:
-        reference = self.case.query.reference
-        tests = read_tests(reference)
+        tests = evidence.tests_of(self.case.query)
         if tests is None:
-            return self.datum("answer", reference)
+            return self.datum("answer", self.case.query.reference)
         remarks = [attempt.remark for attempt in self.case.group.trajectories]
         return self.datum("tests", _tests(tests, remarks))
 
@@ -115,7 +114,7 @@ def fitted(prompt: Prompt, asking: Asking, sheet: Sheet, fill: Fill) -> tuple[st
 
 def domain_of(case: Case) -> str:
     """`code` where the reference is tests of a program."""
-    return "math" if read_tests(case.query.reference) is None else "code"
+    return "math" if evidence.tests_of(case.query) is None else "code"
 
 
 def _tests(tests: Sequence[Test], remarks: Sequence[str]) -> str:

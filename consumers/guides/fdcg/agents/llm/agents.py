@@ -9,15 +9,9 @@ from functools import partial
 from typing import TypeVar
 
 from consumers import evidence
-from consumers.chat import ChatError, Usage
+from consumers.chat import ChatError, Usage, allowance_of
 from consumers.guides.base import Case
-from consumers.guides.fdcg.agents.base import (
-    AgentError,
-    Attribution,
-    Draft,
-    Judgment,
-    Ranking,
-)
+from consumers.guides.fdcg.agents.base import AgentError, Attribution, Draft, Judgment, Ranking
 from consumers.guides.fdcg.agents.llm import forms, wording
 from consumers.guides.fdcg.agents.llm.config import Config, chats_of, problems, settings_of
 from consumers.sheet import Fill, Lengths, Sheet, domain_of, fitted
@@ -31,9 +25,14 @@ class LlmAgents:
     """Each agent is one request: its template filled in, its reply read as JSON."""
 
     def __init__(self, config: Config) -> None:
-        self._settings, self._chats = settings_of(config), chats_of(config)
+        self._settings, self._allowance = settings_of(config), allowance_of(config)
+        self._chats = chats_of(self._settings, self._allowance)
         self._prompts = wording.load(config.prompts)
         self._lengths = Lengths(config.attempts_shown, config.attempt_characters)
+
+    def spent_before(self, tokens: int) -> None:
+        """What earlier processes of the run spent, so that a restart does not start `tokens_per_run` anew."""
+        self._allowance.resume(tokens)
 
     async def attribute(self, case: Case) -> Attribution:
         """Why did all of these fail? Raises AgentError."""

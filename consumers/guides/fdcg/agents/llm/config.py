@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from consumers.chat import Asking, Chat, Endpoint, Servers, allowance_of, override
+from consumers.chat import Allowance, Asking, Chat, Endpoint, Servers, override
 from consumers.guides.fdcg.agents.base import SETTING
 
 PROMPTS = Path(__file__).parent / "prompts"
@@ -50,7 +50,7 @@ def problems(config: Config) -> list[str]:
     return found
 
 
-def chats_of(config: Config) -> Mapping[str, Chat]:
-    """How each agent is asked: all of them share endpoints and allowance. Raises ConfigError."""
-    servers, allowance = Servers(), allowance_of(config)
-    return {agent: Chat(asking, servers, allowance) for agent, asking in settings_of(config).items()}
+def chats_of(settings: Mapping[str, Asking], allowance: Allowance) -> Mapping[str, Chat]:
+    """How each agent is asked: all of them share endpoints and allowance."""
+    servers = Servers()
+    return {agent: Chat(asking, servers, allowance) for agent, asking in settings.items()}
