@@ -24,8 +24,6 @@ CONFIRMATION = re.compile(
     r"(?:\b(?:is|was|are|would be|must be|should be|as)|=) (?:the|your|our|its)?\s?"
     rf"(?:(?:final|correct|right|exact|desired) )?(?:(?:{_CALLED}|correct)\b|right(?=\s*(?:[.,!;]|$)))"
 )
-
-
 """Begins where what is called the answer ends."""
 
 _CALLS_A_LETTER = r"it is|it's|answer|(?:pick|choose|select|mark) (?:option|choice)"

@@ -7,13 +7,13 @@ from itertools import pairwise
 from consumers.leak.characters import plain_characters
 from consumers.leak.spelling import plain
 
-_ITEM = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?!\w)|\w+|->|=>|→|=")
+_ITEM = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?!\w)|\w+|->|=>|→|=|(?<=\w)\((?=[\d\"'\[-])")
 _GROUPED = re.compile(r"(?<=\d)[,_' ](?=\d{3}(?!\d))")
 
 
 def items(text: str) -> tuple[str, ...]:
-    """The values in a text, without case and punctuation."""
-    return tuple(_ITEM.findall(text.casefold()))
+    """The values in a text, without case and punctuation; f(4) is f = 4."""
+    return tuple("=" if value == "(" else value for value in _ITEM.findall(text.casefold()))
 
 
 def row(values: Sequence[str]) -> str:

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.consumers import leak_code, leak_math, leak_table
+from tests.consumers import leak_code, leak_later, leak_math, leak_table
 from tests.consumers.leak_table import Row
 from tests.consumers.leaking import found
 
-LEAKS = (*leak_table.LEAKS, *leak_math.LEAKS, *leak_code.LEAKS)
-CLEAN = (*leak_table.CLEAN, *leak_math.CLEAN, *leak_code.CLEAN)
+LEAKS = (*leak_table.LEAKS, *leak_math.LEAKS, *leak_code.LEAKS, *leak_later.LEAKS)
+CLEAN = (*leak_table.CLEAN, *leak_math.CLEAN, *leak_code.CLEAN, *leak_later.CLEAN)
 
 
 def name(row: Row) -> str:
