@@ -2,18 +2,21 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from examples.chain.task import Question, random_question
+from examples.chain.task import Hint, Question, random_question
 
 TRAIN, TEST = 3000, 500
+HINTED = (4, 6, 8)
+"""Steps whose values are prepared hints, for static.toml: the later, the less is left to do."""
 
 
 def main(directory: Path) -> None:
     """Write train.jsonl and test.jsonl, which share no question; the same ones every time."""
     train, test = questions()
-    write(directory / "train.jsonl", train)
+    write(directory / "train.jsonl", train, hinted=HINTED)
     write(directory / "test.jsonl", test)
 
 
@@ -26,10 +29,15 @@ def questions() -> tuple[list[Question], list[Question]]:
     return list(drawn)[:TRAIN], list(drawn)[TRAIN:]
 
 
-def write(path: Path, questions: list[Question]) -> None:
-    """One JSON object a line: the question's text and its answer."""
-    rows = ({"question": str(q), "answer": f"{q.values()[-1]:02d}"} for q in questions)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+def write(path: Path, questions: list[Question], hinted: Sequence[int] = ()) -> None:
+    """One JSON object a line: the question's text, its answer and hints for a static guide, if any."""
+    path.write_text("".join(json.dumps(_row(question, hinted)) + "\n" for question in questions))
+
+
+def _row(question: Question, hinted: Sequence[int]) -> dict[str, str | list[str]]:
+    values = question.values()
+    row: dict[str, str | list[str]] = {"question": str(question), "answer": f"{values[-1]:02d}"}
+    return row | {"hints": [str(Hint(step, values[step - 1])) for step in hinted]} if hinted else row
 
 
 if __name__ == "__main__":

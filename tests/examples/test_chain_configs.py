@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from examples.chain import task
+from examples.chain import make_questions, task
 from mentor_stream.component import check, load_config
 from mentor_stream.prompts import PromptConfig, user_text
 from tests.examples.chain import a_question
 
 CHAIN = Path("examples/chain")
-NAMES = ("demo", "vanilla", "filter")
+NAMES = ("demo", "vanilla", "filter", "static")
 
 
 def settings(name: str) -> dict[str, Any]:
@@ -47,6 +47,14 @@ def test_a_control_differs_from_the_demo_in_what_it_compares_only(
     changed = {key for key in demo.keys() | control.keys() if demo.get(key) != control.get(key)} - places
     assert not {key for key in changed if not of_no_mentor(key)} - {"trainer.silent_groups"}
     assert (control["mentor.guide.kind"], control["trainer.silent_groups"]) == (guide, silent_groups)
+
+
+def test_prepared_hints_differ_from_the_demo_in_the_guide_and_its_rounds_only() -> None:
+    demo, static = settings("demo"), settings("static")
+    places = {"run.name", "run.directory", "run.broker"}
+    changed = {key for key in demo.keys() | static.keys() if demo.get(key) != static.get(key)} - places
+    assert {key for key in changed if not key.startswith("mentor.guide.")} == {"mentor.max_rounds"}
+    assert static["mentor.max_rounds"] == len(make_questions.HINTED)
 
 
 def test_no_two_of_them_share_a_place() -> None:
