@@ -19,8 +19,8 @@ class Address(Section):
     """Of the endpoint, as far as `/v1`."""
     api_key_env: str | None = None
     """Name of the environment variable that holds the key; left out for servers that want none."""
-    max_in_flight: int = Field(512, ge=1, le=1000)
-    """Requests to the endpoint at once; more wait, in order of arrival. The client has 1,000 connections."""
+    max_in_flight: int = Field(512, ge=1, le=4096)
+    """Requests to the endpoint at once; more wait, in order of arrival."""
     input_price: float = Field(0.0, ge=0)
     """Of a million prompt tokens, in a currency of your choice."""
     output_price: float = Field(0.0, ge=0)

@@ -43,7 +43,7 @@ def test_a_key_goes_to_no_other_endpoint_and_prices_to_no_other_model() -> None:
         ({"base_url": "z"}, "a.base_url is 'z'"),
         ({"structured": "yes"}, "a.structured is 'yes'"),
         ({"context_tokens": 2048}, "leaves no room for a prompt"),
-        ({"max_in_flight": 2000}, "a.max_in_flight is 2000"),
+        ({"max_in_flight": 5000}, "a.max_in_flight is 5000"),
         ({"standby": [{"model": "n"}]}, "a.standby.0.base_url is missing"),
     ],
 )
