@@ -9,7 +9,7 @@ import pytest
 from tests.runs import as_process
 
 COMMANDS = ["feed", "rollout", "mentor", "train", "evaluate", "up", "check", "schemas"]
-GROUPS = {"topics": ["create", "list", "describe"], "dead-letters": ["list", "show", "requeue"]}
+GROUPS = {"topics": ["create", "list", "describe"], "dead-letters": ["list", "show", "requeue", "dismiss"]}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

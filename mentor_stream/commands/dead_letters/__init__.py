@@ -1,4 +1,4 @@
-"""`mentor-stream dead-letters`: look at the records that nobody could read, and put them back."""
+"""`mentor-stream dead-letters`: look at the records that nobody could read, put them back or aside."""
 
 import re
 import sys
@@ -14,15 +14,16 @@ from mentor_stream.commands.run import load, on_broker
 
 if TYPE_CHECKING:
     from mentor_stream.broker import Broker
-    from mentor_stream.commands.dead_letters.letters import Letter
+    from mentor_stream.commands.dead_letters.dismiss import Dismissal
     from mentor_stream.commands.dead_letters.requeue import Outcome
 
 app = typer.Typer(
     name="dead-letters",
-    help="Look at records that nobody could read, and put them back.",
+    help="Look at records that nobody could read, and put them back or aside.",
     no_args_is_help=True,
 )
 
+Places = Annotated[list[int] | None, typer.Argument(metavar="[PLACE]...", help="Offsets, as listed.", min=0)]
 Topic = Annotated[str | None, typer.Option(help="Only those of this topic, such as queries.")]
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -46,7 +47,7 @@ def list_(
     start = None if since is None else moment(since, time.time())
     wanted = topics.find(topic, run).of(run) if topic else None
     found = on_broker(loaded, lambda broker: letters.find(broker, run, since=start))
-    chosen = [one for one in found if _is_of(one, wanted, source)]
+    chosen = [one for one in found if one.is_of(wanted, source)]
     if json:
         views.print_lines(chosen)
     else:
@@ -73,14 +74,16 @@ def show(
 @app.command(epilog="Example: mentor-stream dead-letters requeue examples/chain/demo.toml 17 18")
 def requeue(
     config: ConfigFile,
-    places: Annotated[
-        list[int] | None, typer.Argument(metavar="[PLACE]...", help="Offsets, as listed.", min=0)
-    ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every letter that was not requeued yet.")] = False,
+    places: Places = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every letter that was neither requeued nor dismissed.")
+    ] = False,
     topic: Topic = None,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Also what would come straight back, and what was requeued already."),
+        typer.Option(
+            "--force", help="Also what would come straight back, and what was requeued or dismissed."
+        ),
     ] = False,
     json: AsJson = False,
 ) -> None:
@@ -113,17 +116,56 @@ async def _requeue(
 
     known = {letter.place: letter for letter in await letters.find(broker, run)}
     if places is None:
-        places = [p for p, letter in known.items() if not letter.requeued and _is_of(letter, topic, None)]
+        places = [p for p, letter in known.items() if not letter.settled and letter.is_of(topic)]
     chosen = [known[place] for place in places if place in known]
-    absent = [Outcome(place, refusal="there is no such letter") for place in places if place not in known]
+    absent = [Outcome(place, refusal=letters.ABSENT) for place in places if place not in known]
     return absent + await requeue(broker, run, chosen, force=force)
 
 
-def _is_of(letter: "Letter", topic: str | None, source: str | None) -> bool:
-    held = letter.held
-    if held is None:
-        return topic is None and source is None
-    return topic in (None, held.topic) and source in (None, held.source)
+@app.command(epilog="Example: mentor-stream dead-letters dismiss examples/chain/demo.toml 17 18")
+def dismiss(
+    config: ConfigFile,
+    places: Places = None,
+    unrequeueable: Annotated[
+        bool, typer.Option("--unrequeueable", help="Every letter that requeue refuses: named, unless --yes.")
+    ] = False,
+    topic: Topic = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Dismiss what --unrequeueable names.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Put dead letters aside: `requeue --all` leaves them out from then on. They stay where they are.
+
+    Exit code 0: all were dismissed. 1: some were not, each with a reason. `requeue --force` takes it back.
+    """
+    from mentor_stream import topics
+    from mentor_stream.commands.dead_letters import views
+
+    if unrequeueable == bool(places) or ((topic or yes) and not unrequeueable):
+        raise typer.BadParameter("name letters, or --unrequeueable and perhaps a --topic of theirs and --yes")
+    loaded = load(config)
+    run = loaded.run.name
+    wanted = topics.find(topic, run).of(run) if topic else None
+    outcomes = on_broker(loaded, lambda broker: _dismiss(broker, run, places or None, wanted, yes))
+    if json:
+        print_json({"letters": [views.dismissal_json(outcome) for outcome in outcomes]})
+    else:
+        views.show_dismissals(outcomes)
+    sys.exit(0 if all(outcome.done for outcome in outcomes) else 1)
+
+
+async def _dismiss(
+    broker: "Broker", run: str, places: Sequence[int] | None, topic: str | None, sure: bool
+) -> "list[Dismissal]":
+    """The letters at `places`, or when `sure` all that requeue refuses, perhaps of one topic."""
+    from mentor_stream.commands.dead_letters import letters
+    from mentor_stream.commands.dead_letters.dismiss import Dismissal, dismiss, dismiss_unrequeueable
+
+    known = {letter.place: letter for letter in await letters.find(broker, run)}
+    if places is None:
+        chosen = [letter for letter in known.values() if letter.is_of(topic)]
+        return await dismiss_unrequeueable(broker, run, chosen, sure=sure)
+    absent = [Dismissal(place, False, letters.ABSENT) for place in places if place not in known]
+    return absent + await dismiss(broker, run, [known[place] for place in places if place in known])
 
 
 def moment(text: str, now: float) -> float:

@@ -1,11 +1,6 @@
-"""The dead letters of a run, and the marks among them that say which ones were requeued.
+"""The dead letters of a run, with what the marks among them (marks.py) say of them."""
 
-A mark stands behind its letter on the same topic: a short letter with the header REQUEUED, which holds the
-letter's offset. So it is kept as long as what it speaks of, and every operator sees it.
-"""
-
-import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -23,21 +18,7 @@ from mentor_stream.broker import (
     TopicPartition,
     UnknownTopic,
 )
-
-OPERATOR = "operator"
-"""The source of a mark, and its key."""
-REQUEUED, REQUEUED_TO = "requeued", "requeued-to"
-"""Headers of a mark: the offset of the letter that was requeued, and where its record stands since."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """That a letter was requeued."""
-
-    time: float
-    """Seconds since the epoch."""
-    to: str
-    """topic/partition/offset of its record since."""
+from mentor_stream.commands.dead_letters.marks import Mark, marked
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +38,25 @@ class Letter:
     raw: bytes = b""
     """The letter's own bytes when it cannot be read."""
     requeued: Mark | None = None
+    dismissed: Mark | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left to do about it."""
+        return bool(self.requeued or self.dismissed)
+
+    def is_of(self, topic: str | None, source: str | None = None) -> bool:
+        """Whether its record stood on this topic and this component refused it; None is any."""
+        if self.held is None:
+            return topic is None and source is None
+        return topic in (None, self.held.topic) and source in (None, self.held.source)
+
+    def marked(self, mark: Mark) -> "Letter":
+        """The letter under one mark more."""
+        return replace(self, dismissed=mark) if mark.to is None else replace(self, requeued=mark)
+
+
+ABSENT = "there is no such letter"
 
 
 class NoLetter(BrokerError):
@@ -83,7 +83,7 @@ async def find(broker: Broker, run: str, *, since: float | None = None) -> list[
             if not (mark := marked(message)):
                 found[message.offset] = _without_bytes(letter(message))
             elif mark[0] in found:
-                found[mark[0]] = replace(found[mark[0]], requeued=mark[1])
+                found[mark[0]] = found[mark[0]].marked(mark[1])
     return list(found.values())
 
 
@@ -99,10 +99,23 @@ async def get(broker: Broker, run: str, place: int) -> Letter:
                 if message.offset == place and not mark:
                     found = letter(message)
                 elif found and mark and mark[0] == place:
-                    found = replace(found, requeued=mark[1])
+                    found = found.marked(mark[1])
     if found is None:
         raise NoLetter(f"{here.topic} has no dead letter {place}: `dead-letters list` shows which there are")
     return found
+
+
+async def whole(broker: Broker, run: str, chosen: Iterable[Letter]) -> AsyncGenerator[Letter]:
+    """Letters that `find` found, with the bytes they hold; what retention has just taken does not come."""
+    wanted = {letter.place: letter for letter in chosen}
+    if not wanted:
+        return
+    async with reading(broker, run, min(wanted)) as messages:
+        async for message in messages:
+            if known := wanted.pop(message.offset, None):
+                yield replace(letter(message), requeued=known.requeued, dismissed=known.dismissed)
+            if not wanted:
+                break
 
 
 @asynccontextmanager
@@ -131,27 +144,6 @@ def letter(message: Message) -> Letter:
         reason = f"{type(error).__name__}: {error}"
         return Letter(message.offset, message.timestamp, len(message.value), None, reason, message.value)
     return Letter(message.offset, message.timestamp, len(held.value), held, held.error)
-
-
-def marking(held: schemas.DeadLetter, place: int, to: Receipt) -> tuple[bytes, list[tuple[str, bytes]]]:
-    """Value and headers of the mark that says that the letter at `place` was requeued."""
-    error = f"letter {place} was requeued to {spelled(to)}"
-    note = msgspec.structs.replace(
-        held, source=OPERATOR, error=error, key=b"", value=b"", whole=False, time=time.time()
-    )
-    return schemas.encode(note), [(REQUEUED, f"{place}".encode()), (REQUEUED_TO, spelled(to).encode())]
-
-
-def marked(message: Message) -> tuple[int, Mark] | None:
-    """The place of the letter that this message says was requeued, when it is a mark."""
-    headers = dict(message.headers)
-    place = headers.get(REQUEUED, b"")
-    if not place.isdigit() or len(place) > 18:
-        return None
-    held = letter(message).held
-    if held is None or held.source != OPERATOR:
-        return None  # a letter that somebody gave our header
-    return int(place), Mark(message.timestamp, headers.get(REQUEUED_TO, b"").decode(errors="replace"))
 
 
 def _without_bytes(letter: Letter) -> Letter:

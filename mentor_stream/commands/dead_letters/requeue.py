@@ -1,13 +1,14 @@
 """Putting the records of dead letters back where they came from."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from contextlib import aclosing
+from dataclasses import dataclass
 
 import schemas
 from mentor_stream import topics
 from mentor_stream.broker import Broker, MessageTooLarge, Producer, Receipt, UnknownTopic
-from mentor_stream.commands.dead_letters import letters
-from mentor_stream.commands.dead_letters.letters import OPERATOR, Letter, home, spelled
+from mentor_stream.commands.dead_letters import letters, marks
+from mentor_stream.commands.dead_letters.letters import Letter, home, spelled
 
 REQUEUED_FROM = "requeued-from"
 """Header of a message that came out of a dead letter: topic/partition/offset of the letter."""
@@ -37,6 +38,8 @@ def refusal(letter: Letter, run: str, *, force: bool) -> str:
         return ""
     if letter.requeued:
         return f"it was requeued already, to {letter.requeued.to}; --force does it again"
+    if letter.dismissed:
+        return "it was dismissed; --force requeues it all the same"
     if topic.ordered:
         return f"it would be out of its turn, and readers of {letter.held.topic} rely on it; --force does it"
     if reason := unreadable(letter.held):
@@ -62,16 +65,12 @@ async def requeue(broker: Broker, run: str, chosen: Collection[Letter], *, force
     The record comes first and the mark after it: a crash in between leaves a letter that can be requeued
     again, which ids make harmless, and none that is taken for requeued and was not.
     """
-    marks = {letter.place: letter.requeued for letter in chosen}
-    outcomes: list[Outcome] = []
-    async with broker.producer() as producer, letters.reading(broker, run, min(marks, default=0)) as messages:
-        async for message in messages:
-            if message.offset in marks:
-                letter = replace(letters.letter(message), requeued=marks.pop(message.offset))
-                outcomes.append(await _requeue(producer, run, letter, force))
-            if not marks:
-                break
-    return outcomes + [Outcome(place, refusal="retention has just taken it") for place in marks]
+    outcomes: dict[int, Outcome] = {}
+    async with broker.producer() as producer, aclosing(letters.whole(broker, run, chosen)) as found:
+        async for letter in found:
+            outcomes[letter.place] = await _requeue(producer, run, letter, force)
+    taken = "retention has just taken it"
+    return [outcomes.get(letter.place) or Outcome(letter.place, refusal=taken) for letter in chosen]
 
 
 async def _requeue(producer: Producer, run: str, letter: Letter, force: bool) -> Outcome:
@@ -84,6 +83,6 @@ async def _requeue(producer: Producer, run: str, letter: Letter, force: bool) ->
         to = await producer.send(held.topic, held.key, held.value, origin)
     except (MessageTooLarge, UnknownTopic) as error:
         return Outcome(letter.place, refusal=f"{error}")
-    value, headers = letters.marking(held, letter.place, to)
-    await producer.send(home(run).topic, OPERATOR.encode(), value, headers)
+    value, headers = marks.requeueing(held, letter.place, spelled(to))
+    await producer.send(home(run).topic, marks.OPERATOR.encode(), value, headers)
     return Outcome(letter.place, to)

@@ -10,6 +10,7 @@ import typer
 
 from mentor_stream.commands import output
 from mentor_stream.commands.dead_letters import legible
+from mentor_stream.commands.dead_letters.dismiss import Dismissal
 from mentor_stream.commands.dead_letters.letters import Letter, spelled
 from mentor_stream.commands.dead_letters.requeue import Outcome, unreadable
 
@@ -89,8 +90,24 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
     }
 
 
+def show_dismissals(outcomes: Sequence[Dismissal]) -> None:
+    """Print what became of each letter."""
+    for outcome in outcomes:
+        what = "dismissed" if outcome.done else "not dismissed"
+        typer.echo(
+            f"letter {outcome.place} {what}{': ' * bool(outcome.reason)}{legible.line(outcome.reason)}"
+        )
+    if not outcomes:
+        typer.echo("no dead letters to dismiss")
+
+
+def dismissal_json(outcome: Dismissal) -> dict[str, Any]:
+    """The same for programs."""
+    return {"place": outcome.place, "dismissed": outcome.done, "reason": outcome.reason or None}
+
+
 def _summary(letter: Letter) -> dict[str, Any]:
-    held, mark = letter.held, letter.requeued
+    held, mark, aside = letter.held, letter.requeued, letter.dismissed
     return {
         "place": letter.place,
         "time": letter.time,
@@ -102,6 +119,7 @@ def _summary(letter: Letter) -> dict[str, Any]:
         "bytes": letter.size,
         "whole": held is not None and held.whole,
         "requeued": mark and {"time": mark.time, "to": mark.to},
+        "dismissed": aside and {"time": aside.time},
     }
 
 
@@ -121,6 +139,7 @@ def _size(letter: Letter) -> str:
 def _state(letter: Letter) -> str:
     states = ["" if letter.held and letter.held.whole else "cut" if letter.held else "unreadable"]
     states += [f"requeued to {letter.requeued.to}"] if letter.requeued else []
+    states += ["dismissed"] if letter.dismissed else []
     return legible.line(", ".join(filter(None, states)) or "whole")
 
 
