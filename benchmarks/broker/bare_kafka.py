@@ -10,7 +10,7 @@ from kafka import KafkaConsumer, KafkaProducer
 from benchmarks.broker.load import Load, Spent, Stopwatch
 from mentor_stream.broker.kafka.lane import COMMIT_SECONDS
 from mentor_stream.broker.kafka.messages import consumer_options
-from mentor_stream.broker.kafka.producer import _options as producer_options
+from mentor_stream.broker.kafka.sender import producer_options
 from mentor_stream.broker.kafka.settings import ConnectionSettings
 
 SECONDS = 60

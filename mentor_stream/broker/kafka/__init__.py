@@ -7,7 +7,7 @@ network.py   its connections, what they receive (receiving.py), what is wrong wi
 admin.py     offsets and lag; topics.py makes, changes and describes topics
 producer.py  durable appends, with bounded bytes under way (budget.py); courier.py goes between the event loop
              and kafka-python's producer, which sender.py mends (handover.py: from its thread to the loop);
-             losses.py: what nobody waited for
+             verdict.py: how each message ended; losses.py: those that nobody waited for
 consumer.py  membership in a group: a lane for each topic (lane.py) that takes turn after turn (turn.py)
 reader.py    reading by position, from a source.py
 intake.py    how both poll, and what they do about gaps; what they fetch is messages.py's, and what their

@@ -8,30 +8,25 @@ from typing import Any
 
 import anyio
 from kafka import KafkaProducer as RawProducer
-from kafka import errors
 
 from mentor_stream.broker import sizes
 from mentor_stream.broker.background import beside
-from mentor_stream.broker.base import BrokerError, BrokerUnavailable, Receipt
+from mentor_stream.broker.base import BrokerError, MessageTooLarge, Receipt
 from mentor_stream.broker.kafka.admin import Admin
 from mentor_stream.broker.kafka.budget import ByteBudget
 from mentor_stream.broker.kafka.client import CLOSE_SECONDS, Client, opened
-from mentor_stream.broker.kafka.courier import METADATA_WAIT_MS, Courier, Parcel
+from mentor_stream.broker.kafka.courier import Courier, Parcel
 from mentor_stream.broker.kafka.handover import Handover
 from mentor_stream.broker.kafka.losses import Losses
-from mentor_stream.broker.kafka.meaning import RETRIABLE, TOO_LARGE, refused_as_too_large
-from mentor_stream.broker.kafka.sender import mended_producer
+from mentor_stream.broker.kafka.sender import MAX_REQUEST_BYTES, close, mended_producer, producer_options
 from mentor_stream.broker.kafka.settings import ConnectionSettings
 from mentor_stream.broker.kafka.topics import FRAMING_BYTES
+from mentor_stream.broker.kafka.verdict import Verdicts
 
 log = logging.getLogger(__name__)
 
-MAX_REQUEST_BYTES = 64 * 2**20
-"""The largest request we make: above any topic limit of ours, below the 100 MB that brokers accept."""
 GRACE_SECONDS = 1.0
 EXPIRE_SECONDS = 0.5
-BATCH_BYTES = 2**18
-"""Small messages of one partition travel together up to this size."""
 
 
 class KafkaProducer:
@@ -44,7 +39,8 @@ class KafkaProducer:
     def __init__(
         self, client: Client[RawProducer], admin: Admin, bound: int, refusals: MutableMapping[str, str]
     ) -> None:
-        self._client, self._admin, self._refusals = client, admin, refusals
+        self._client, self._admin = client, admin
+        self._verdicts = Verdicts(client, refusals)
         self._line = ByteBudget(bound, self._goes)
         self._courier = Courier(Handover(self._settle))
         self._awaited: dict[Parcel, None] = {}
@@ -103,7 +99,7 @@ class KafkaProducer:
             for parcel in tuple(self._awaited):
                 if anyio.current_time() - parcel.since < self._timeout:
                     break  # the others are younger
-                parcel.end = parcel.end or self._not_acknowledged(parcel.topic)
+                parcel.end = parcel.end or self._verdicts.overdue(parcel.topic)
                 parcel.settled.set()
 
     async def drained(self) -> None:
@@ -127,7 +123,7 @@ class KafkaProducer:
             if size > limit:
                 raise sizes.too_large(topic, size, limit)
             return
-        raise self._not_acknowledged(topic)
+        raise self._verdicts.overdue(topic)
 
     def _goes(self, parcel: Parcel) -> bool:
         """Its bytes fit: to the client with it, if anybody still wants that."""
@@ -146,34 +142,14 @@ class KafkaProducer:
             self._admin.forget_limit(parcel.topic)
             parcel.settled = anyio.Event()
         elif parcel.end is None:
-            parcel.end = self._meaning(parcel, end)
+            parcel.end = self._verdicts.of(parcel, end)
+            if isinstance(parcel.end, MessageTooLarge):
+                self._admin.forget_limit(parcel.topic)  # somebody has lowered it
             if isinstance(parcel.end, Exception) and not parcel.awaited:
                 self._losses.add(parcel.end)
         settled.set()
         self._left()
         self._line.give(parcel.size)
-
-    def _meaning(self, parcel: Parcel, end: Any) -> Receipt | Exception:
-        topic = parcel.topic
-        if not isinstance(end, Exception):
-            self._refusals.pop(topic, None)
-            return Receipt(end.topic, end.partition, end.offset)
-        if isinstance(end, errors.KafkaTimeoutError):
-            return self._not_acknowledged(topic)
-        if isinstance(end, TOO_LARGE):
-            self._admin.forget_limit(topic)  # somebody has lowered it
-            return refused_as_too_large(topic, parcel.size)
-        # what may pass is tried again until the time is up
-        failed = self._waited(topic) if isinstance(end, RETRIABLE) else _unacknowledged(topic)
-        return self._client.explained(end, failed) if isinstance(end, errors.KafkaError) else end
-
-    def _not_acknowledged(self, topic: str) -> BrokerUnavailable:
-        refusal = self._refusals.get(topic)
-        waited = self._waited(topic)
-        return self._client.unavailable(f"{waited}: {refusal}" if refusal else waited)
-
-    def _waited(self, topic: str) -> str:
-        return f"{_unacknowledged(topic)} within {self._client.settings.send_timeout:g} s (send_timeout)"
 
     def _left(self) -> None:
         self._under_way -= 1
@@ -190,8 +166,8 @@ async def producing(
 ) -> AsyncGenerator[KafkaProducer]:
     """A producer for the block. Leaving waits for what is under way; if cancelled, CLOSE_SECONDS at most."""
     refusals: dict[str, str] = {}
-    options = _options(settings)
-    async with opened(partial(mended_producer, refusals), _close, settings, **options) as client:
+    mended = partial(mended_producer, refusals)
+    async with opened(mended, close, settings, **producer_options(settings)) as client:
         producer = KafkaProducer(client, admin, max_inflight_bytes, refusals)
         async with beside(producer.run, producer.stop), beside(producer.expire):
             try:
@@ -206,34 +182,5 @@ async def producing(
                     log.warning("%d messages were not acknowledged before the end", producer.under_way)
 
 
-def _options(settings: ConnectionSettings) -> dict[str, Any]:
-    send_ms = round(settings.send_timeout * 1000)
-    return {
-        "acks": "all",
-        "enable_idempotence": True,
-        "compression_type": None if settings.compression == "none" else settings.compression,
-        "max_request_size": MAX_REQUEST_BYTES,
-        "batch_size": BATCH_BYTES,
-        "max_block_ms": min(METADATA_WAIT_MS, send_ms),
-        "delivery_timeout_ms": send_ms,
-        # tried twice at least: of a batch that was tried once kafka-python forgets that it may be there
-        "request_timeout_ms": min(10_000, max(1, send_ms // 2)),
-        "allow_auto_create_topics": False,
-        "metrics_enabled": False,
-    }
-
-
-def _close(raw: Any) -> None:
-    try:
-        raw.close(timeout=CLOSE_SECONDS)
-    except errors.KafkaTimeoutError:
-        # close() gives up when its flush does and leaves the thread running for ever
-        raw._sender.force_close()
-
-
 def _closed(topic: str) -> BrokerError:
     return BrokerError(f"the producer was closed before a message for {topic} was acknowledged")
-
-
-def _unacknowledged(topic: str) -> str:
-    return f"a message for {topic} was not acknowledged"

@@ -1,6 +1,7 @@
-"""kafka-python's producer, mended where it would stand still, spin, or not say what is wrong.
+"""kafka-python's producer: its options, and what is mended of it.
 
-All of this is about attributes that kafka-python keeps to itself; tests notice if they go.
+It would stand still, spin, or not say what is wrong. All of the mending is about attributes that kafka-python
+keeps to itself; tests notice if they go.
 """
 
 # They have no types.
@@ -14,13 +15,47 @@ from typing import Any
 from kafka import KafkaProducer as RawProducer
 from kafka import errors
 
+from mentor_stream.broker.kafka.client import CLOSE_SECONDS
+from mentor_stream.broker.kafka.courier import METADATA_WAIT_MS
 from mentor_stream.broker.kafka.meaning import RETRIABLE, reason
 from mentor_stream.broker.kafka.quiet import Sparingly
+from mentor_stream.broker.kafka.settings import ConnectionSettings
 
 log = logging.getLogger(__name__)
 _said = Sparingly()
 
+MAX_REQUEST_BYTES = 64 * 2**20
+"""The largest request we make: above any topic limit of ours, below the 100 MB that brokers accept."""
+BATCH_BYTES = 2**18
+"""Small messages of one partition travel together up to this size."""
 CONNECTING_MS = 20
+
+
+def producer_options(settings: ConnectionSettings) -> dict[str, Any]:
+    """kafka-python's options for appending."""
+    send_ms = round(settings.send_timeout * 1000)
+    return {
+        "acks": "all",
+        "enable_idempotence": True,
+        "compression_type": None if settings.compression == "none" else settings.compression,
+        "max_request_size": MAX_REQUEST_BYTES,
+        "batch_size": BATCH_BYTES,
+        "max_block_ms": min(METADATA_WAIT_MS, send_ms),
+        "delivery_timeout_ms": send_ms,
+        # tried twice at least: of a batch that was tried once kafka-python forgets that it may be there
+        "request_timeout_ms": min(10_000, max(1, send_ms // 2)),
+        "allow_auto_create_topics": False,
+        "metrics_enabled": False,
+    }
+
+
+def close(raw: Any) -> None:
+    """Disconnect, whatever is still under way."""
+    try:
+        raw.close(timeout=CLOSE_SECONDS)
+    except errors.KafkaTimeoutError:
+        # close() gives up when its flush does and leaves the thread running for ever
+        raw._sender.force_close()
 
 
 def mended_producer(refusals: MutableMapping[str, str], **options: Any) -> RawProducer:
