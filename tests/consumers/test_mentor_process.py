@@ -227,7 +227,7 @@ def test_a_setting_that_cannot_work_is_named_by_check(
 def test_an_unknown_guide_is_named_with_those_there_are(tmp_path: Path) -> None:
     config = a_config(tmp_path, agents="")
     config.write_text(config.read_text().replace('"fdcg"', '"fdgc"'))
-    assert "known: fdcg, filter, none" in problems(config)[0]
+    assert "known: critique, fdcg, filter, none, static;" in problems(config)[0]
 
 
 def test_an_impossible_ablation_is_named(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Failure-driven contextual guidance (MENTOR, arXiv 2610.13594): guide `kind = "fdcg"`.
 
-Read pipeline.py first: it is the paper's algorithm; drafting.py is where its drafts come from. agents/ holds who
-plays the four agents.
+Read pipeline.py first: it is the paper's algorithm; drafting.py is where its drafts come from. agents/ holds
+who plays the four agents.
 """
 
 from collections.abc import Iterable

@@ -151,9 +151,7 @@ def _entry(line: bytes, key: str) -> Entry:
         raise UnreadableLine(f"{type(found).__name__}, expected an object with {key} and hints")
     if found.get(key) in (None, "") or not plain(found[key]):
         fields = ", ".join(map(repr, found)) or "none"
-        raise UnreadableLine(
-            f"no {key!r} (there are: {fields}); see mentor.guide.key"
-        )
+        raise UnreadableLine(f"no {key!r} (there are: {fields}); see mentor.guide.key")
     return Entry(plain(found[key]), _hints(found.get("hints")))
 
 
