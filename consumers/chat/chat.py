@@ -147,12 +147,13 @@ class Chat:
         try:
             response = await self._paid(self._targets[place], asked)
         except Failure as failure:
-            if failure.kind in (Kind.BUSY, Kind.DOWN, Kind.CLOSED):
-                asked.failed.add(place)
+            if failure.kind is Kind.REQUEST:
+                circuit.succeed()
+                raise
+            circuit.fail(anyio.current_time(), began, rest=failure.rest)
+            asked.failed.add(place)
             if failure.kind is Kind.CLOSED:
                 asked.closed.add(place)
-            if failure.kind in (Kind.DOWN, Kind.CLOSED) or failure.rest is not None:
-                circuit.fail(anyio.current_time(), began, rest=failure.rest)
             raise
         finally:
             if trial:

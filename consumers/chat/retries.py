@@ -12,10 +12,8 @@ class Kind(Enum):
 
     REPLY = "reply"
     """The endpoint works and the reply is none: the next may be better, at once."""
-    BUSY = "busy"
-    """The endpoint works and has no room: another is asked, or the same after a pause."""
     DOWN = "down"
-    """The endpoint does not work: likewise, and the failure counts against it."""
+    """The endpoint does not work or has no room: another is asked, or the same after a pause."""
     CLOSED = "closed"
     """The endpoint will not answer us: only another is asked."""
     REQUEST = "request"
@@ -48,9 +46,7 @@ def kind_of(status: int) -> Kind:
     """What an HTTP status other than 2xx says."""
     if status in (401, 402, 403, 404):
         return Kind.CLOSED
-    if status in (409, 425, 429):
-        return Kind.BUSY
-    return Kind.DOWN if status == 408 or status >= 500 else Kind.REQUEST
+    return Kind.DOWN if status in (408, 409, 425, 429) or status >= 500 else Kind.REQUEST
 
 
 def retry_after(header: str | None) -> float | None:

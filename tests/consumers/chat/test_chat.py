@@ -111,6 +111,33 @@ async def test_an_endpoint_that_recovered_is_preferred_again(one: Scripted, two:
     assert (await ask(chat))[0] == "one"
 
 
+async def test_a_trial_that_is_given_up_is_followed_by_another(one: Scripted, two: Scripted) -> None:
+    one.answers["other"] = [*[Trouble.SERVER_ERROR] * 3, Trouble.SLOW, "one"]
+    chat = a_chat(one, two, first_pause_seconds=0.01)
+    with anyio.fail_after(10):
+        while len(one.requests) < 4:
+            with anyio.move_on_after(0.3):
+                await ask(chat)
+        while (await ask(chat))[0] != "one":
+            await anyio.sleep(0.01)
+
+
+async def test_those_who_wait_for_their_turn_do_not_ask_what_began_to_rest_meanwhile(one: Scripted) -> None:
+    one.answers["other"] = [Trouble.SERVER_ERROR]
+    chat, said = a_chat(one, first_pause_seconds=1000, max_in_flight=1, attempts=1), list[str]()
+
+    async def fail() -> None:
+        with pytest.raises(ChatError) as error:
+            await ask(chat)
+        said.append(str(error.value))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(fail)
+    assert len(one.requests) == 3
+    assert sum("fails and rests (0 requests)" in reason for reason in said) == 17
+
+
 async def test_a_long_pause_asked_for_is_kept_while_another_answers(one: Scripted, two: Scripted) -> None:
     one.answers["other"] = [Status(429, "daily quota", {"retry-after": "600"}), "one"]
     chat = a_chat(one, two)
@@ -193,12 +220,22 @@ async def test_a_server_that_refuses_the_schema_is_asked_without_it_from_then_on
 
 
 async def test_what_one_model_refuses_is_sent_to_another(one: Scripted) -> None:
-    one.answers["other"] = [refusing("response_format is unknown", when='"model": "a"')]
+    def choosy(request: dict[str, Any]) -> str | Status:
+        refused = request["model"] == "a" and "response_format" in request
+        return Status(400, "response_format is unknown") if refused else "yes"
+
+    one.answers["other"] = [choosy]
     servers = Servers()
-    with pytest.raises(ChatError):
-        await ask(Chat(settings(one, model="a"), servers), schema=SCHEMA)
-    await ask(Chat(settings(one, model="b"), servers), schema=SCHEMA)
-    assert one.requests[-1]["response_format"]["type"] == "json_schema"
+    for model in "aba":
+        await ask(Chat(settings(one, model=model), servers), schema=SCHEMA)
+    sent = [(r["model"], r.get("response_format", {}).get("type")) for r in one.requests]
+    assert sent == [
+        ("a", "json_schema"),
+        ("a", "json_object"),
+        ("a", None),
+        ("b", "json_schema"),
+        ("a", None),
+    ]
 
 
 async def test_a_refusal_that_nothing_optional_explains_is_not_remembered(one: Scripted) -> None:

@@ -10,8 +10,7 @@ from consumers.chat.retries import LONGEST_PAUSE, Failure, Kind, backoff, kind_o
 @pytest.mark.parametrize(
     ("statuses", "kind"),
     [
-        ((500, 502, 503, 504, 529, 408), Kind.DOWN),
-        ((429, 409, 425), Kind.BUSY),
+        ((500, 502, 503, 504, 529, 408, 429, 409, 425), Kind.DOWN),
         ((401, 402, 403, 404), Kind.CLOSED),
         ((400, 405, 413, 422), Kind.REQUEST),
     ],
@@ -37,8 +36,8 @@ def test_a_retry_after_is_seconds_or_nothing(header: str | None, seconds: float 
 
 
 def test_a_long_pause_asked_for_and_a_closed_door_are_enough_to_rest() -> None:
-    assert Failure("slow down", Kind.BUSY, 2.0).rest is None
-    assert Failure("slow down", Kind.BUSY, 60.0).rest == 60.0
+    assert Failure("slow down", Kind.DOWN, 2.0).rest is None
+    assert Failure("slow down", Kind.DOWN, 60.0).rest == 60.0
     assert Failure("status 401", Kind.CLOSED).rest == 0.0
     assert Failure("status 500", Kind.DOWN).rest is None
 
