@@ -3,6 +3,7 @@
 import json
 import re
 import time
+import tomllib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from consumers.guides import fdcg
 from consumers.guides.base import Case
 from consumers.guides.fdcg.agents import llm
 from consumers.guides.fdcg.agents.base import AgentError, Attribution, Flaw
+from mentor_stream import plugins
 from mentor_stream.config import ConfigError
 from schemas import Outcome
 from tests.builders import a_group, a_query, a_trajectory
@@ -423,3 +425,11 @@ def test_an_endpoint_without_host_or_model_is_refused(url: str, model: str) -> N
 
 def test_the_built_in_prompts_can_be_used() -> None:
     assert list(llm.check(llm.Config(base_url="http://x/v1", model="m"))) == []
+
+
+def test_the_example_in_the_docs_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "mentor.md").read_text()
+    (example,) = re.findall(r"```toml\n(\[mentor.guide.agents\]\n.*?)```", page, re.DOTALL)
+    table = tomllib.loads(example)["mentor"]["guide"]["agents"]
+    monkeypatch.setenv("MENTOR_API_KEY", SECRET)
+    assert plugins.check("consumers.guides.fdcg.agents", table, "mentor.guide.agents") == []
