@@ -330,7 +330,7 @@ async def test_whatever_a_case_holds_stands_between_marks(endpoint: Endpoint) ->
         assert "\x00" not in prompt
 
 
-@pytest.mark.parametrize(("context", "attempts"), [(1800, 1), (2000, 2), (3000, 4), (20_000, 4)])
+@pytest.mark.parametrize(("context", "attempts"), [(2000, 1), (2200, 2), (3000, 4), (20_000, 4)])
 async def test_a_prompt_keeps_to_the_models_context_and_keeps_the_answers(
     endpoint: Endpoint, context: int, attempts: int
 ) -> None:

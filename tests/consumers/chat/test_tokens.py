@@ -9,8 +9,9 @@ from consumers.chat.tokens import estimate
 def test_prose_counts_less_than_digits_formulas_and_other_scripts() -> None:
     assert estimate("") == 0
     assert estimate("abc def ghi") == 4
-    assert estimate("1234567890") == 10
-    assert estimate(r"\frac{1}{2}") == 9
+    assert estimate("1234567890") == 15
+    assert estimate("ABC") == 3
+    assert estimate(r"\frac{1}{2}") == 10
     assert estimate("答えは五です") == 9
     assert estimate("\ud800") == 1
 
