@@ -40,14 +40,19 @@ def _policy_problems(config: Config, settings: TrainerConfig) -> Iterator[str]:
             if pattern == "config.json":
                 return
     try:
-        yield from _parallel_problems(architecture.read(policy), settings.tensor_parallel)
+        yield from _parallel_problems(architecture.read(policy), settings)
     except (UnsupportedModel, OSError) as error:
         yield f"run.policy is {str(policy)!r}: {error}."
 
 
-def _parallel_problems(model: Architecture, tensor_parallel: int) -> Iterator[str]:
-    for part in architecture.indivisible(model, tensor_parallel):
-        yield f"trainer.tensor_parallel is {tensor_parallel}: it does not divide the model's {part}."
+def _parallel_problems(model: Architecture, settings: TrainerConfig) -> Iterator[str]:
+    for part in architecture.indivisible(model, settings.tensor_parallel):
+        yield f"trainer.tensor_parallel is {settings.tensor_parallel}: it does not divide the model's {part}."
+    if model.layers % settings.pipeline_parallel:
+        yield (
+            f"trainer.pipeline_parallel is {settings.pipeline_parallel}: it does not divide the model's "
+            f"layers ({model.layers})."
+        )
 
 
 def run(config: Config) -> None:

@@ -62,6 +62,12 @@ class TrainerConfig(Section):
     """Positions that go through the model at once: bounds memory, changes no result."""
     tensor_parallel: int = Field(1, ge=1)
     """Processes that share each layer."""
+    sequence_parallel: bool = False
+    """Those processes also share the positions between the layers' matrices, which saves memory."""
+    pipeline_parallel: int = Field(1, ge=1)
+    """Processes that each have some of the layers, one behind the other."""
+    context_parallel: int = Field(1, ge=1)
+    """Processes that share each sequence."""
     data_parallel: int = Field(1, ge=1)
     """Copies of the model that share each batch."""
 
@@ -73,6 +79,12 @@ class TrainerConfig(Section):
             )
         return self
 
+    @model_validator(mode="after")
+    def _has_somebody_to_share_with(self) -> "TrainerConfig":
+        if self.sequence_parallel and self.tensor_parallel == 1:
+            raise ValueError("sequence_parallel needs tensor_parallel above 1: it is those ranks that share")
+        return self
+
     @property
     def drops_hints(self) -> bool:
         """Whether guided groups are learned from under the bare prompt."""
@@ -81,4 +93,9 @@ class TrainerConfig(Section):
     @property
     def ranks(self) -> int:
         """Processes in all."""
-        return self.tensor_parallel * self.data_parallel
+        return self.model_ranks * self.data_parallel
+
+    @property
+    def model_ranks(self) -> int:
+        """Processes that one copy of the model takes."""
+        return self.tensor_parallel * self.pipeline_parallel * self.context_parallel

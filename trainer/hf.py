@@ -2,8 +2,9 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -12,32 +13,64 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from trainer import ranks
 from trainer.architecture import Architecture
 from trainer.parameters import codec_of
 
 _WEIGHT_FILES = ("*.safetensors", "*.safetensors.index.json", "*.bin", "*.pt", "*.pth", "manifest.json")
 
 
-def load(policy: Path, architecture: Architecture, model: torch.nn.Module) -> None:
+def load(policy: Path, architecture: Architecture, model: Any) -> None:
     """Copy `policy`'s weights into this rank's model. Raises KeyError for a missing one."""
     rank = parallel_state.get_tensor_model_parallel_rank()
-    ranks = parallel_state.get_tensor_model_parallel_world_size()
+    sharing = parallel_state.get_tensor_model_parallel_world_size()
     tensors = _Directory(policy)
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
+        for name, parameter in _named(model, architecture):
             codec = codec_of(name, architecture)
             full = codec.join([tensors[part] for part in codec.names])
-            parameter.copy_(codec.shard(full, rank, ranks))
+            parameter.copy_(codec.shard(full, rank, sharing))
 
 
-def gather(architecture: Architecture, model: torch.nn.Module) -> dict[str, Tensor]:
+def gather(architecture: Architecture, model: Any) -> dict[str, Tensor]:
     """All weights under their Hugging Face names, on the CPU. Every rank must call it."""
     tensors: dict[str, Tensor] = {}
-    for name, parameter in model.named_parameters():
+    for name, parameter in _named(model, architecture):
         codec = codec_of(name, architecture)
         parts = codec.part(codec.whole(_all_shards(parameter.detach())))
         tensors |= {n: p.clone().contiguous().cpu() for n, p in zip(codec.names, parts, strict=True)}
-    return tensors
+    return _all_stages(tensors)
+
+
+def _named(model: Any, architecture: Architecture) -> Iterator[tuple[str, Tensor]]:
+    """A stage's parameters, under the names that they would have in a model of one stage."""
+    before = model.decoder.layers[0].layer_number - 1
+    for name, parameter in model.named_parameters():
+        if architecture.tied and name == "output_layer.weight":
+            yield "embedding.word_embeddings.weight", parameter  # the last stage's copy
+        elif name.startswith("decoder.layers."):
+            number, _, inner = name.removeprefix("decoder.layers.").partition(".")
+            yield f"decoder.layers.{int(number) + before}.{inner}", parameter
+        else:
+            yield name, parameter
+
+
+def _all_stages(own: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of all pipeline stages, on each of them."""
+    if parallel_state.get_pipeline_model_parallel_world_size() == 1:
+        return own
+    group: Any = parallel_state.get_pipeline_model_parallel_group()
+    where = ranks.device()
+    everything: dict[str, Tensor] = {}
+    for source in dist.get_process_group_ranks(group):
+        mine = source == dist.get_rank()
+        shapes: list[Any] = [{n: (t.shape, t.dtype) for n, t in own.items()} if mine else None]
+        dist.broadcast_object_list(shapes, src=source, group=group)
+        for name, (shape, dtype) in shapes[0].items():
+            tensor = own[name].to(where) if mine else torch.empty(shape, dtype=dtype, device=where)
+            dist.broadcast(tensor, src=source, group=group)
+            everything[name] = tensor.cpu()
+    return everything
 
 
 def save(policy: Path, tensors: Mapping[str, Tensor], directory: Path) -> None:
@@ -60,10 +93,10 @@ def copy_files(policy: Path, directory: Path, *, weights: bool = True) -> None:
 
 
 def _all_shards(parameter: Tensor) -> list[Tensor]:
-    ranks = parallel_state.get_tensor_model_parallel_world_size()
-    if ranks == 1:
+    sharing = parallel_state.get_tensor_model_parallel_world_size()
+    if sharing == 1:
         return [parameter]
-    shards = [torch.empty_like(parameter) for _ in range(ranks)]
+    shards = [torch.empty_like(parameter) for _ in range(sharing)]
     dist.all_gather(shards, parameter.contiguous(), group=parallel_state.get_tensor_model_parallel_group())
     return shards
 

@@ -39,7 +39,12 @@ def run(config: Config) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
     logging.getLogger("megatron").setLevel(logging.WARNING)
     settings = config.of(TrainerConfig)
-    ranks.start(tensor_parallel=settings.tensor_parallel, seed=config.run.seed)
+    ranks.start(
+        tensor_parallel=settings.tensor_parallel,
+        pipeline_parallel=settings.pipeline_parallel,
+        context_parallel=settings.context_parallel,
+        seed=config.run.seed,
+    )
     learner = Learner(settings, config.run.policy, architecture.read(config.run.policy))
     if ranks.is_lead():
         everyone = AllRanks(learner)

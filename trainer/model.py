@@ -10,14 +10,18 @@ from megatron.core.distributed import (
     finalize_model_grads,
 )
 from megatron.core.models.gpt import GPTModel
-from megatron.core.tensor_parallel import copy_to_tensor_model_parallel_region
+from megatron.core.tensor_parallel import (
+    copy_to_tensor_model_parallel_region,
+    gather_from_sequence_parallel_region,
+)
 from megatron.core.transformer import TransformerConfig
+from megatron.core.transformer.transformer_block import get_num_layers_to_build
 from torch import Tensor
 
 from trainer import precision, vocabulary
 from trainer.architecture import Architecture
-from trainer.layers import layer_spec
-from trainer.precision import Precision
+from trainer.config import TrainerConfig
+from trainer.layers import block_spec
 from trainer.vocabulary import Share, TokenScores
 
 _UNFUSED: dict[str, Any] = dict.fromkeys(
@@ -34,18 +38,21 @@ _UNFUSED: dict[str, Any] = dict.fromkeys(
 """Kernels that want CUDA extensions: plain torch, the same everywhere, is used instead."""
 
 
-def build(architecture: Architecture, wanted: Precision) -> DistributedDataParallel:
+def build(architecture: Architecture, settings: TrainerConfig) -> DistributedDataParallel:
     """The model on this rank's device, weights not yet loaded, wrapped for data parallelism.
 
-    It ends before its output layer: called, it gives hidden states [batch, sequence, hidden], and whoever
-    wants log-probabilities has them from token_scores.
+    It ends before its output layer: called, a last stage gives hidden states [1, positions, hidden], and
+    whoever wants log-probabilities has them from token_scores.
     """
-    config = _config(architecture, wanted)
+    config = _config(architecture, settings)
+    spec: Any = block_spec(get_num_layers_to_build(config), qk_norm=architecture.family.qk_norm)
     model = GPTModel(
         config,
-        layer_spec(qk_norm=architecture.family.qk_norm),
+        spec,
         vocab_size=architecture.vocabulary,
         max_sequence_length=architecture.max_positions,
+        pre_process=parallel_state.is_pipeline_first_stage(),
+        post_process=parallel_state.is_pipeline_last_stage(),
         parallel_output=True,
         share_embeddings_and_output_weights=architecture.tied,
         position_embedding_type="rope",
@@ -53,8 +60,9 @@ def build(architecture: Architecture, wanted: Precision) -> DistributedDataParal
         rope_scaling=architecture.rope_factor is not None,
         rope_scaling_factor=architecture.rope_factor or 1.0,
     )
-    output_layer: Any = model.output_layer
-    output_layer.forward = _handed_on
+    if model.post_process:
+        output_layer: Any = model.output_layer
+        output_layer.forward = _handed_on
     model.cuda(torch.cuda.current_device())
     parallel = DistributedDataParallelConfig(grad_reduce_in_fp32=True)
     return DistributedDataParallel(config, parallel, model.to(config.params_dtype))
@@ -63,7 +71,10 @@ def build(architecture: Architecture, wanted: Precision) -> DistributedDataParal
 def token_scores(
     network: Any, architecture: Architecture, hidden_NH: Tensor, targets_N: Tensor, temperature_N: Tensor
 ) -> TokenScores:
-    """Log-probability and entropy of each target under the output layer at a temperature [tokens]."""
+    """Log-probability and entropy of each target under the output layer at a temperature [tokens].
+
+    Hidden states are those of `whole`.
+    """
     weight_VH = (
         network.shared_embedding_or_output_weight() if architecture.tied else network.output_layer.weight
     )
@@ -73,9 +84,14 @@ def token_scores(
         words=min(len(weight_VH), architecture.vocabulary - first),
         group=_tensor_parallel_group(),
     )
-    # every rank has all hidden states, and the gradient by them from its own words only
-    hidden_NH = copy_to_tensor_model_parallel_region(hidden_NH)
     return vocabulary.token_scores(hidden_NH, weight_VH, targets_N, temperature_N, share)
+
+
+def whole(hidden_TH: Tensor, *, sequence_parallel: bool) -> Tensor:
+    """All positions' hidden states on every tensor-parallel rank; gradients are summed over their words."""
+    if sequence_parallel:
+        return gather_from_sequence_parallel_region(hidden_TH)
+    return copy_to_tensor_model_parallel_region(hidden_TH)
 
 
 def _tensor_parallel_group() -> Any:
@@ -87,8 +103,8 @@ def _handed_on(hidden: Tensor, **_: Any) -> tuple[Tensor, None]:
     return hidden, None
 
 
-def _config(architecture: Architecture, wanted: Precision) -> TransformerConfig:
-    dtype: Any = precision.dtype(wanted)
+def _config(architecture: Architecture, settings: TrainerConfig) -> TransformerConfig:
+    dtype: Any = precision.dtype(settings.precision)
     return TransformerConfig(
         num_layers=architecture.layers,
         hidden_size=architecture.hidden,
@@ -105,7 +121,13 @@ def _config(architecture: Architecture, wanted: Precision) -> TransformerConfig:
         qk_layernorm=architecture.family.qk_norm,
         hidden_dropout=0.0,
         attention_dropout=0.0,
-        tensor_model_parallel_size=parallel_state.get_tensor_model_parallel_world_size(),
+        tensor_model_parallel_size=settings.tensor_parallel,
+        pipeline_model_parallel_size=settings.pipeline_parallel,
+        context_parallel_size=settings.context_parallel,
+        sequence_parallel=settings.sequence_parallel,
+        variable_seq_lengths=settings.pipeline_parallel > 1,
+        # There are no experts, but megatron-core lets lengths vary with this one only.
+        moe_token_dispatcher_type="alltoall",  # noqa: S106
         use_cpu_initialization=not torch.cuda.is_available(),
         params_dtype=dtype,
         pipeline_dtype=dtype,

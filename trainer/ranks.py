@@ -2,6 +2,7 @@
 
 import os
 from datetime import timedelta
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -14,7 +15,9 @@ IDLE = timedelta(days=7)
 """Ranks wait for rank 0 as long as the stream gives it nothing to do."""
 
 
-def start(*, tensor_parallel: int, seed: int) -> None:
+def start(
+    *, tensor_parallel: int = 1, pipeline_parallel: int = 1, context_parallel: int = 1, seed: int
+) -> None:
     """Join the process group that torchrun described, or be alone in one."""
     cpu.install()
     torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
@@ -24,8 +27,17 @@ def start(*, tensor_parallel: int, seed: int) -> None:
     else:
         alone = dist.HashStore()  # pyright: ignore[reportPrivateImportUsage]
         dist.init_process_group(backend, store=alone, rank=0, world_size=1)
-    parallel_state.initialize_model_parallel(tensor_model_parallel_size=tensor_parallel)
+    share(tensor_parallel, pipeline_parallel, context_parallel)
     model_parallel_cuda_manual_seed(seed)
+
+
+def share(tensor_parallel: int, pipeline_parallel: int, context_parallel: int) -> None:
+    """Say how the ranks divide the work; those beyond one copy of the model are data-parallel."""
+    parallel_state.initialize_model_parallel(
+        tensor_model_parallel_size=tensor_parallel,
+        pipeline_model_parallel_size=pipeline_parallel,
+        context_parallel_size=context_parallel,
+    )
 
 
 def stop() -> None:
@@ -42,6 +54,14 @@ def is_lead() -> bool:
 def is_alone() -> bool:
     """Whether there is no other rank."""
     return dist.get_world_size() == 1
+
+
+def from_last_stage(values: torch.Tensor) -> None:
+    """Give every stage of this pipeline what the last one has."""
+    if parallel_state.get_pipeline_model_parallel_world_size() > 1:
+        last = parallel_state.get_pipeline_model_parallel_last_rank()
+        group: Any = parallel_state.get_pipeline_model_parallel_group()
+        dist.broadcast(values, src=last, group=group)
 
 
 def device() -> torch.device:

@@ -18,7 +18,7 @@ def rank() -> Iterator[None]:
     from trainer import ranks
 
     torch.set_num_threads(1)
-    ranks.start(tensor_parallel=1, seed=0)
+    ranks.start(seed=0)
     yield
     ranks.stop()
 

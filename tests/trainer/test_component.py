@@ -39,6 +39,10 @@ def test_a_good_config_has_no_problems(tmp_path: Path, policy_of: Callable[..., 
             "tensor_parallel = 4",
             "trainer.tensor_parallel is 4: it does not divide the model's key-value heads",
         ),
+        (
+            "pipeline_parallel = 3",
+            "trainer.pipeline_parallel is 3: it does not divide the model's layers (2)",
+        ),
         ('precision = "fp8"', "Transformer Engine"),
         ("publish_every = 6", "trainer.publish_every is 6"),
     ],
@@ -59,6 +63,11 @@ def test_a_policy_without_parts_is_named(tmp_path: Path) -> None:
 def test_a_file_is_not_called_missing_where_the_policy_is_wanted(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert "not a directory" in next(iter(check(config(tmp_path, tmp_path / "file"))))
+
+
+def test_positions_cannot_be_shared_by_one_rank() -> None:
+    with pytest.raises(ConfigError, match="sequence_parallel needs tensor_parallel above 1"):
+        parse_section(TrainerConfig, {"sequence_parallel": True}, "trainer")
 
 
 def test_constant_normalization_without_its_length_is_refused() -> None:

@@ -7,18 +7,23 @@ from safetensors.torch import load_file
 
 from tests.trainer.policies import VOCABULARY, hf_model
 from trainer import architecture, hf, model
+from trainer.config import TrainerConfig
+from trainer.layers import packed
 from trainer.parameters import codec_of
 
 
 def loaded(policy: Path) -> torch.nn.Module:
     shape = architecture.read(policy)
-    network = model.build(shape, "fp32").module
+    network = model.build(shape, TrainerConfig()).module
     hf.load(policy, shape, network)
     return network
 
 
 def logits(network: Any, ids: torch.Tensor) -> torch.Tensor:
-    hidden = network(ids, torch.arange(ids.size(1)).expand_as(ids), None)
+    positions = torch.arange(ids.size(1)).repeat(len(ids))
+    sequences = packed([ids.size(1)] * len(ids), ids.device)
+    hidden = network(ids.reshape(1, -1), positions[None], None, packed_seq_params=sequences)
+    hidden = hidden.reshape(*ids.shape, -1)
     tied = network.share_embeddings_and_output_weights
     return hidden @ (network.shared_embedding_or_output_weight() if tied else network.output_layer.weight).t()
 

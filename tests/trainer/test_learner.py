@@ -15,6 +15,7 @@ from trainer import architecture, packing
 from trainer.config import TrainerConfig
 from trainer.grpo import TokenLoss
 from trainer.learner import Learner, Step
+from trainer.microbatch import Multiples, collate
 from trainer.rows import rows_of
 
 pytestmark = pytest.mark.usefixtures("rank")
@@ -58,8 +59,14 @@ def test_logprobs_are_those_of_each_sequence_alone(policy_of: Callable[..., Path
     policy = policy_of()
     learner, theirs = a_learner(policy), hf_model(policy)
     groups = sampled_groups(policy, 4)
-    for batch in packing.micro_batches(rows_of(groups, learner.config), 40):
-        torch.testing.assert_close(learner.scores(batch).logprobs_N, batch.sampler_N, rtol=0, atol=1e-5)
+    rows = rows_of(groups, learner.config)
+    (packs,) = packing.packs([row.tokens for row in rows], 40, 1)
+    assert len(packs) > 1
+    for pack in packs:
+        batch = collate([rows[place] for place in pack], Multiples())
+        torch.testing.assert_close(
+            learner.scores(batch).logprobs_N, batch.chosen(batch.sampler_T), rtol=0, atol=1e-5
+        )
     alone = hf_logprobs(theirs, groups[0].trajectories[0], 1.0)
     torch.testing.assert_close(
         alone, torch.tensor(groups[0].trajectories[0].logprobs.numpy()), rtol=0, atol=1e-5

@@ -1,52 +1,47 @@
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainer.packing import micro_batches, nothing
-from trainer.rows import Row
+from trainer.packing import packs
 
-ROWS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=20)
-
-
-def a_row(number: int, prompt: int, completion: int) -> Row:
-    ids = np.arange(prompt + completion) + 100 * number
-    return Row(
-        prompt_ids=ids[:prompt],
-        completion_ids=ids[prompt:],
-        logprobs=-np.arange(1.0, completion + 1) - number,
-        temperature=1.0 + number,
-        advantage=float(number),
-        weight=1.0 / (number + 1),
-    )
+LENGTHS = st.lists(st.integers(1, 50), max_size=40)
 
 
-@given(ROWS, st.integers(1, 60))
-def test_every_completion_token_is_predicted_once_from_the_token_before(lengths: list, limit: int) -> None:
-    rows = [a_row(i, *length) for i, length in enumerate(lengths)]
-    seen = {}
-    for batch in micro_batches(rows, limit):
-        inputs, targets = batch.tokens_BT[batch.completion_BT], batch.targets_BT[batch.completion_BT]
-        assert (targets == inputs + 1).all()
-        values = zip(batch.sampler_N, batch.advantages_N, batch.weights_N, batch.temperature_N, strict=True)
-        seen |= dict(zip(targets.tolist(), [tuple(map(float, v)) for v in values], strict=True))
-    expected = {
-        int(token): (logprob, row.advantage, float(np.float32(row.weight)), row.temperature)
-        for row in rows
-        for token, logprob in zip(row.completion_ids, row.logprobs, strict=True)
-    }
-    assert seen == expected
+@given(LENGTHS, st.integers(1, 120), st.integers(1, 5))
+def test_every_row_is_in_one_pack_and_every_rank_has_as_many_packs(
+    lengths: list[int], most: int, ranks: int
+) -> None:
+    shares = packs(lengths, most, ranks)
+    assert len(shares) == ranks
+    assert len({len(share) for share in shares}) == 1
+    assert shares[0], "a rank without rows takes part all the same"
+    assert sorted(row for share in shares for pack in share for row in pack) == list(range(len(lengths)))
 
 
-@given(ROWS, st.integers(1, 60))
-def test_a_micro_batch_keeps_to_its_limit_unless_one_row_exceeds_it(lengths: list, limit: int) -> None:
-    for batch in micro_batches([a_row(i, *length) for i, length in enumerate(lengths)], limit):
-        assert batch.tokens_BT.numel() <= limit or len(batch.tokens_BT) == 1
+@given(LENGTHS, st.integers(1, 120), st.integers(1, 5))
+def test_a_pack_keeps_to_its_limit_unless_one_row_exceeds_it(
+    lengths: list[int], most: int, ranks: int
+) -> None:
+    for share in packs(lengths, most, ranks):
+        for pack in share:
+            assert sum(lengths[row] for row in pack) <= most or len(pack) == 1
 
 
-def test_a_rank_without_rows_computes_on_a_sequence_and_learns_nothing() -> None:
-    batch = nothing(a_row(1, prompt=3, completion=2))
-    assert batch.tokens_BT.shape == batch.completion_BT.shape == (1, 4)
-    assert not batch.completion_BT.any()
-    assert [len(x) for x in (batch.sampler_N, batch.temperature_N, batch.advantages_N, batch.weights_N)] == [
-        0
-    ] * 4
+@given(LENGTHS, st.integers(50, 200), st.integers(1, 4))
+def test_packs_differ_by_no_more_than_the_longest_row(lengths: list[int], most: int, ranks: int) -> None:
+    loads = [sum(lengths[row] for row in pack) for share in packs(lengths, most, ranks) for pack in share]
+    assert max(loads) - min(loads) <= max(lengths, default=0)
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=40), st.integers(50, 200))
+def test_few_packs_are_made(lengths: list[int], most: int) -> None:
+    (share,) = packs(lengths, most, 1)
+    assert len(share) <= 2 * sum(lengths) / most + 1
+
+
+def test_rows_that_fit_together_are_one_pack_the_longest_first() -> None:
+    assert packs([3, 9, 5], 17, 1) == [[[1, 2, 0]]]
+
+
+def test_ranks_share_the_tokens_evenly() -> None:
+    shares = packs([8, 8, 4, 4, 4, 4], 16, 2)
+    assert [sum([8, 8, 4, 4, 4, 4][row] for pack in share for row in pack) for share in shares] == [16, 16]

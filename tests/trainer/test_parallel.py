@@ -1,0 +1,65 @@
+"""However ranks share the work, they learn what one rank learns."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.trainer.parallel import learned
+
+pytestmark = pytest.mark.usefixtures("rank")
+
+TENSOR, PIPELINE, CONTEXT, DATA = (
+    {f"{kind}_parallel": 2} for kind in ("tensor", "pipeline", "context", "data")
+)
+SEQUENCE = {**TENSOR, "sequence_parallel": True}
+ON_TWO = [TENSOR, SEQUENCE, PIPELINE, CONTEXT, DATA]
+ON_FOUR = [
+    TENSOR | PIPELINE,
+    SEQUENCE | CONTEXT,
+    SEQUENCE | PIPELINE,
+    PIPELINE | CONTEXT,
+    PIPELINE | DATA,
+    CONTEXT | DATA,
+    SEQUENCE | DATA,
+]
+
+
+def together(policy: Path, out: Path, ranks: int, ways: list[dict[str, Any]]) -> list[dict[str, list[float]]]:
+    """What each way of sharing the work came to."""
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
+    command = [*torchrun, "-m", "tests.trainer.parallel", str(policy), str(out), json.dumps(ways)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("family", "tied", "ranks", "ways"),
+    [("qwen3", False, 2, ON_TWO), ("qwen2", True, 2, ON_TWO), ("llama", True, 4, ON_FOUR)],
+    ids=["two, qwen3", "two, qwen2 tied", "four, llama tied"],
+)
+def test_ranks_that_share_the_work_learn_what_one_learns(
+    policy_of: Callable[..., Path],
+    tmp_path: Path,
+    family: str,
+    tied: bool,
+    ranks: int,
+    ways: list[dict[str, Any]],
+) -> None:
+    policy = policy_of(family, tied=tied)
+    losses, norms, weights = learned(policy, {})
+    found = together(policy, tmp_path, ranks, ways)
+    for number, (way, steps) in enumerate(zip(ways, found, strict=True)):
+        assert steps["losses"] == pytest.approx(losses, abs=1e-6), way
+        assert steps["norms"] == pytest.approx(norms, rel=1e-4), way
+        theirs = load_file(tmp_path / f"{number}.safetensors")
+        assert theirs.keys() == weights.keys()
+        for name, ours in weights.items():
+            torch.testing.assert_close(theirs[name], ours, rtol=0, atol=2e-4, msg=f"{way}: {name}")
