@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from anyio import to_thread
+
 from consumers.leak.choices import chosen, right_option
 from consumers.leak.code import find_code_leak
 from consumers.leak.decision import find_leak, find_text
@@ -29,13 +31,15 @@ class Guard:
 
     async def leak(self, query: Query, hint: str) -> str | None:
         """What in a hint must not be published, or None. A hint that cannot be judged must not be."""
-        tests = read_tests(query.reference) if self.mode in ("auto", "code") else None
         if self.mode == "off":
             return None
         if self.mode == "text":
             return find_text(hint, query.question, query.reference)
-        if self.mode == "code" or tests:
-            return find_code_leak(hint, query.question, query.reference, tests or (), query.solution)
+        if self.mode != "math":
+            tests = await to_thread.run_sync(read_tests, query.reference)
+            if tests or self.mode == "code":
+                case = (hint, query.question, query.reference, tests or (), query.solution)
+                return await to_thread.run_sync(find_code_leak, *case)
         try:
             return await self._math(query, hint)
         except workers.WorkerError as error:

@@ -18,6 +18,8 @@ _CALLED = re.compile(
     rf" (?:(?:expected|correct|right|required|desired) (?:{_OUTPUT}|values?)(?:{_IS})?|{_OUTPUT}{_IS})"
     r" (?P<value>\S+)(?= )"
 )
+_MARK = re.compile(r"[^\w\s,.'\"-]")
+"""Of these, brackets or what draws a picture, several tell a line."""
 _LINK = (
     r"(?:prints?|returns?|outputs?|answers?|results?|gives?|is|be|yields?|gets?|expects?|makes?|->|=>|→|=)"
 )
@@ -55,16 +57,11 @@ def _line(text: str, said: str, asked: str, squeezed: str, known: str) -> str | 
             if is_telling(values):
                 return line
             short += [line] if len(values) > 2 else []
-        figure = _squeezed(line)
-        if not is_telling(values) and _is_figure(figure) and figure in squeezed and figure not in known:
-            return line
+        if not is_telling(values) and len(_MARK.findall(line)) > 3:
+            figure = _squeezed(line)
+            if len(figure) > 6 and figure in squeezed and figure not in known:
+                return line
     return ", ".join(short) if len(set(short)) > 1 else None
-
-
-def _is_figure(line: str) -> bool:
-    """Whether a line, squeezed, has so many marks that these tell it: brackets, a drawing, nested lists."""
-    marks = [mark for mark in line if not mark.isalnum() and mark not in ",.'\"-"]
-    return len(marks) > 3 and len(line) > 6
 
 
 def _tied(test: Test, output: str, said: str, asked: str, squeezed: str, known: str) -> bool:

@@ -21,7 +21,7 @@ _OPERATORS = frozenset(
     "+ - * / % // ** << >> & | ^ ~ < > <= >= == != += -= *= /= %= ++ -- ? =>".split()  # noqa: SIM905
 )
 _WORDS = frozenset(("and", "or", "not", "in", "is", "if", "else", "lambda"))
-_HEADS = frozenset(("if", "elif", "while", "return", "print", "else"))
+_HEADS = frozenset(("if", "elif", "while", "return", "print", "else", "assert"))
 
 
 def copied(hint: str, question: str, solution: str) -> str | None:

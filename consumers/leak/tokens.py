@@ -83,11 +83,9 @@ def _without_types(found: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-_PIECE = re.compile(
-    r"\"(?:\\.|[^\"\\\n]){0,500}\"|'(?:\\.|[^'\\\n]){0,500}'"
-    r"|(?P<comment>#(?!include|define)[^\n]*|/\*.*?\*/)|(?P<slashes>//[^\n]*)|.",
-    re.DOTALL,
-)
+_PIECE = r"""(?s:"(?:\\.|[^"\\\n]){0,500}"|'(?:\\.|[^'\\\n]){0,500}'|(?P<comment>#(?!include|define)[^\n]*"""
+_PIECES = re.compile(rf"{_PIECE})|.)")
+_PIECES_OF_C = re.compile(rf"{_PIECE}|//[^\n]*|/\*.*?\*/)|.)")
 _C_LIKE = re.compile(r"[;{][ \t]*$|^[ \t]*(?://|#include)", re.MULTILINE)
 
 
@@ -103,11 +101,11 @@ def statements(code: str) -> Iterator[Tokens]:
 
 def _lines(code: str) -> Iterator[str]:
     """Logical lines: a line goes on while a bracket is open."""
-    slashes_comment = bool(_C_LIKE.search(code))
+    pieces = _PIECES_OF_C if _C_LIKE.search(code) else _PIECES  # elsewhere // divides
     line, depth = list[str](), 0
-    for piece in _PIECE.finditer(code):
+    for piece in pieces.finditer(code):
         text = piece[0]
-        if piece["comment"] or (piece["slashes"] and slashes_comment):
+        if piece["comment"]:
             continue
         if text in ("(", "["):
             depth += 1
