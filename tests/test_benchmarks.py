@@ -56,6 +56,20 @@ def test_the_broker_benchmark_without_a_kafka_says_how_to_get_one(tmp_path: Path
     assert "Traceback" not in done.stderr
 
 
+def test_the_leak_benchmark_has_precision_and_recall_over_all_and_of_each_domain() -> None:
+    done = run("benchmarks.leak", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert all(list(found) == ["name", "value", "unit", "baseline", "ratio"] for found in rows)
+    values = {found["name"]: found["value"] for found in rows}
+    for part in "all", "math", "code", "later":
+        assert 0.9 <= values[f"leak.{part}.precision"] <= 1
+        assert 0.8 <= values[f"leak.{part}.recall"] < 1, (
+            "hints that are known to be missed stay in the tables"
+        )
+    assert {"leak.math.hint", "leak.code.hint", "leak.code.200kB"} <= values.keys()
+
+
 def test_a_promise_is_kept_up_to_its_limit_and_not_beyond() -> None:
     half = row("r", 5, "MB/s", 10)
     assert Wanted("ratio", "at least", 0.5).kept(half)
