@@ -156,8 +156,8 @@ class Endpoint:
                     break
                 writer.write(response)
                 await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            pass  # the last when the server stops
         finally:
             writer.close()
 

@@ -3,6 +3,8 @@
 from enum import Enum
 
 LONGEST_PAUSE = 30.0
+LONGEST_REST = 3600.0
+"""However long a pause a server asks for."""
 PATIENCE = 5.0
 """An endpoint that asks for a longer pause is left alone for it, and others are asked meanwhile."""
 
@@ -31,7 +33,7 @@ class Failure(Exception):
     def rest(self) -> float | None:
         """For how long at least the endpoint rests after this one failure; None if one is not enough."""
         if self.pause is not None and self.pause > PATIENCE:
-            return self.pause
+            return min(self.pause, LONGEST_REST)
         return 0.0 if self.kind is Kind.CLOSED else None
 
 

@@ -38,6 +38,7 @@ def test_a_retry_after_is_seconds_or_nothing(header: str | None, seconds: float 
 def test_a_long_pause_asked_for_and_a_closed_door_are_enough_to_rest() -> None:
     assert Failure("slow down", Kind.DOWN, 2.0).rest is None
     assert Failure("slow down", Kind.DOWN, 60.0).rest == 60.0
+    assert Failure("come back next year", Kind.DOWN, 3e7).rest == 3600.0
     assert Failure("status 401", Kind.CLOSED).rest == 0.0
     assert Failure("status 500", Kind.DOWN).rest is None
 
