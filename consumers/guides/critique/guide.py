@@ -47,7 +47,7 @@ class Critique:
 
     async def _lesson(self, case: Case, critique: str, attempt: str, calls: Calls) -> tuple[str, str]:
         """The fullest form that may be given, and what it holds. Raises Unusable."""
-        objection = no_hint(critique)
+        objection = no_hint(critique, case.query.question)
         left = [] if objection else list(forms(critique, attempt, self.characters).items())
         while left:
             held, hint = left.pop(0)

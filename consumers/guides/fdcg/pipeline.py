@@ -100,7 +100,7 @@ class Fdcg:
         """What speaks against a draft: Judgment is asked first, what needs no opinion has the last word."""
         if not hint.strip():
             return "the hint is empty"
-        if objection := no_hint(hint):
+        if objection := no_hint(hint, case.query.question):
             return objection
         if self.switches.judgment:
             judgment = await calls.ask("judgment", self.agents.judge(case, hint), _verdict, _passed)

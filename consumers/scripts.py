@@ -1,0 +1,40 @@
+"""Which script a text is written in: Latin, Cyrillic, Chinese and so on. No I/O."""
+
+import re
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+
+FEW = 12
+"""Letters that are too few to tell."""
+MAINLY = 0.6
+MAX_CHARACTERS = 20_000
+
+_TECHNICAL = re.compile(
+    r"```.*?(?:```|\Z)|`[^`\n]*`|\$\$?[^$]{1,600}\$\$?|\\\(.{1,600}?\\\)|\\[A-Za-z]+|https?://\S+", re.DOTALL
+)
+_EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA"}
+_SYMBOLS = {"GREEK", "MATHEMATICAL", "MODIFIER", "DOUBLE-STRUCK", "SCRIPT", "MICRO", "OHM", "ANGSTROM"}
+"""What stands for quantities in every language."""
+
+
+def main_script(text: str) -> str | None:
+    """The script of most of a text's letters, outside of code and formulas; None if they are few or mixed."""
+    letters = Counter[str]()
+    for character in _TECHNICAL.sub(" ", text[:MAX_CHARACTERS]):
+        if character.isalpha():
+            letters[_script(character)] += 1
+    for symbols in _SYMBOLS:
+        del letters[symbols]
+    letters["CJK"] *= 3  # one of these is a word or half of one
+    total = letters.total()
+    if total < FEW:
+        return None
+    script, count = letters.most_common(1)[0]
+    return script if count >= MAINLY * total else None
+
+
+@lru_cache(maxsize=4096)
+def _script(character: str) -> str:
+    name = unicodedata.name(unicodedata.normalize("NFKC", character)[0], "unknown").split()[0]
+    return "CJK" if name in _EAST_ASIAN else name
