@@ -31,7 +31,7 @@ class UnknownTopic(BrokerError):
 
 
 class MessageTooLarge(BrokerError):
-    """The message exceeds the topic's max_message_bytes, or its key and headers what those may have."""
+    """The message exceeds the topic's max_message_bytes, or key and headers the room left for them."""
 
 
 class OffsetGap(BrokerError):

@@ -5,27 +5,32 @@ from collections.abc import Sequence
 from mentor_stream.broker.base import MessageTooLarge
 
 ENVELOPE_BYTES = 3 * 2**10
-"""What key and headers of a message may have together. They come on top of the topic's max_message_bytes."""
-HEADER_BYTES = 4
-"""For the lengths that each header has before its name and its value."""
+"""What key and headers may have on top of the topic's max_message_bytes; what the value leaves is theirs too."""
+HEADER_BYTES = 10
+"""The most that the lengths before a header's name and value take."""
 
 
-def envelope(topic: str, key: bytes, headers: Sequence[tuple[str, bytes]]) -> int:
-    """Bytes of key and headers. Raises MessageTooLarge."""
+def envelope(key: bytes, headers: Sequence[tuple[str, bytes]]) -> int:
+    """Bytes of key and headers."""
     size = len(key)
     for name, text in headers:
         size += len(name.encode()) + len(text) + HEADER_BYTES
-    if size > ENVELOPE_BYTES:
-        raise MessageTooLarge(
-            f"topic {topic}: a message whose key and headers have {size} bytes, {ENVELOPE_BYTES} allowed: "
-            "what is that long belongs into the record"
-        )
     return size
 
 
-def too_large(topic: str, size: int, limit: int) -> MessageTooLarge:
-    """The error of a value of `size` bytes where the topic allows `limit`."""
+def fits(value: int, envelope: int, limit: int) -> bool:
+    """Whether a message may go where the topic allows `limit`; all in bytes."""
+    return value <= limit and value + envelope <= limit + ENVELOPE_BYTES
+
+
+def too_large(topic: str, value: int, envelope: int, limit: int) -> MessageTooLarge:
+    """The error of a message that does not fit."""
+    if value > limit:
+        what, way_out = f"a message of {value} bytes, {limit} allowed", "send less"
+    else:
+        room = limit + ENVELOPE_BYTES - value
+        what = f"key and headers of {envelope} bytes, {room} allowed beside a message of {value}"
+        way_out = "shorten them"
     return MessageTooLarge(
-        f"topic {topic}: a message of {size} bytes, {limit} allowed; raise its max_record_bytes in [topics] "
-        "and alter the topic, or send less"
+        f"topic {topic}: {what}; raise its max_record_bytes in [topics] and alter the topic, or {way_out}"
     )

@@ -18,7 +18,7 @@ from mentor_stream.broker import (
     TopicSpec,
 )
 from mentor_stream.broker.base import BUFFER_BYTES
-from mentor_stream.broker.sizes import ENVELOPE_BYTES
+from mentor_stream.broker.sizes import ENVELOPE_BYTES, HEADER_BYTES
 from tests.broker.traffic import SOON, collect, everything, forget, send_blocks, take
 
 pytestmark = pytest.mark.anyio
@@ -45,30 +45,48 @@ async def test_a_message_of_the_topics_limit_passes_and_one_byte_more_is_refused
     assert len(await everything(broker, name)) == 2
 
 
-@pytest.mark.parametrize("size", [0, LARGEST], ids=["empty", "largest"])
 @pytest.mark.parametrize(
     ("key", "headers"),
     [
         (b"k" * ENVELOPE_BYTES, []),
-        (b"k", [("ü" * 100, b"h" * (ENVELOPE_BYTES - 205))]),
-        (b"", [("", b"")] * (ENVELOPE_BYTES // 4)),
+        (b"k", [("ü" * 100, b"h" * (ENVELOPE_BYTES - 201 - HEADER_BYTES))]),
+        (b"k" * (ENVELOPE_BYTES % HEADER_BYTES), [("", b"")] * (ENVELOPE_BYTES // HEADER_BYTES)),
     ],
     ids=["key", "header", "headers"],
 )
-async def test_key_and_headers_have_room_beside_the_largest_value_and_never_more(
-    broker, name, size: int, key: bytes, headers: list[tuple[str, bytes]]
+async def test_key_and_headers_have_room_beside_the_largest_value_and_one_byte_more_is_refused(
+    broker, name, key: bytes, headers: list[tuple[str, bytes]]
 ):
-    """Whatever the value leaves over: what goes with a small record goes with a large one."""
-    value = random.Random(0).randbytes(size)
+    value = random.Random(0).randbytes(LARGEST)
     await broker.create_topics([TopicSpec(name)])
+    problem = rf"{name}: key and headers of {ENVELOPE_BYTES + 1} bytes, {ENVELOPE_BYTES} allowed beside"
     async with broker.producer() as producer:
         with anyio.fail_after(SOON):
-            with pytest.raises(MessageTooLarge, match=rf"{name}.*key and headers .*{ENVELOPE_BYTES} allowed"):
+            with pytest.raises(MessageTooLarge, match=problem):
                 await producer.send(name, key + b"1", value, headers)
             await producer.send(name, key, value, headers)
     (message,) = await everything(broker, name)
     assert (message.key, message.headers) == (key, tuple(headers))
     assert message.value == value
+
+
+@pytest.mark.parametrize("large", ["key", "header", "headers"])
+async def test_what_a_value_leaves_of_its_limit_is_for_key_and_headers(broker, name, large: str):
+    size = MIB + ENVELOPE_BYTES - len("value")
+    key = b"k" * size if large == "key" else b""
+    headers = {
+        "key": [],
+        "header": [("name", b"h" * (size - len("name") - HEADER_BYTES))],
+        "headers": [("n" * 90, b"h" * 9_900)] * (size // 10_000),
+    }[large]
+    await broker.create_topics([TopicSpec(name, max_message_bytes=MIB)])
+    async with broker.producer() as producer:
+        with anyio.fail_after(SOON):
+            with pytest.raises(MessageTooLarge, match=f"{name}: key and headers"):
+                await producer.send(name, key + b"1" * 10_000, b"value", headers)
+            await producer.send(name, key, b"value", headers)
+    (message,) = await everything(broker, name)
+    assert (message.key, message.value, message.headers) == (key, b"value", tuple(headers))
 
 
 Opening = Callable[[Broker, str], AbstractAsyncContextManager[Consumer | Reader]]

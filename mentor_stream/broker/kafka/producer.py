@@ -55,7 +55,8 @@ class KafkaProducer:
         self, topic: str, key: bytes, value: bytes, headers: Sequence[tuple[str, bytes]] = ()
     ) -> Receipt:
         """Append one message durably; see base.py."""
-        size = sizes.envelope(topic, key, headers) + len(value)
+        envelope = sizes.envelope(key, headers)
+        size = envelope + len(value)
         parcel = Parcel(topic, key, value, list(headers), size, anyio.current_time())
         self._awaited[parcel] = None
         try:
@@ -63,8 +64,8 @@ class KafkaProducer:
                 if not self._open:
                     raise _closed(topic)
                 limit = self._admin.known_limit(topic)
-                if limit is None or len(value) > limit:
-                    await self._check_size(topic, len(value))
+                if limit is None or not sizes.fits(len(value), envelope, limit):
+                    await self._check_size(topic, len(value), envelope)
                 self._under_way += 1
                 self._line.add(parcel, size)
                 await parcel.settled.wait()
@@ -117,11 +118,11 @@ class KafkaProducer:
         """Messages with the client or in line, neither acknowledged nor given up."""
         return self._under_way
 
-    async def _check_size(self, topic: str, size: int) -> None:
+    async def _check_size(self, topic: str, value: int, envelope: int) -> None:
         with anyio.move_on_after(self._timeout):
             limit = min(await self._admin.message_limit(topic), MAX_REQUEST_BYTES - FRAMING_BYTES)
-            if size > limit:
-                raise sizes.too_large(topic, size, limit)
+            if not sizes.fits(value, envelope, limit):
+                raise sizes.too_large(topic, value, envelope, limit)
             return
         raise self._verdicts.overdue(topic)
 

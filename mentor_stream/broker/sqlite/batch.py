@@ -15,6 +15,8 @@ class Sending:
     key: bytes
     headers: bytes
     value: bytes
+    envelope: int
+    """Bytes of key and headers, as sizes.py counts them."""
     since: float
     """When its sender began, as time.monotonic says."""
     settled: anyio.Event = field(init=False)
@@ -24,7 +26,7 @@ class Sending:
     @property
     def size(self) -> int:
         """Bytes that it takes while it is under way."""
-        return len(self.key) + len(self.headers) + len(self.value)
+        return self.envelope + len(self.value)
 
 
 @dataclass(eq=False, slots=True)

@@ -46,11 +46,11 @@ class SqliteProducer:
         """See Producer.send."""
         if self._closing:
             raise BrokerError("this producer is closed: send before leaving its context")
-        sizes.envelope(topic, key, headers)
-        message = Sending(topic, key, log.pack_headers(headers), value, time.monotonic())
+        envelope = sizes.envelope(key, headers)
+        message = Sending(topic, key, log.pack_headers(headers), value, envelope, time.monotonic())
         self._begun += 1
         try:
-            await self._check(topic, len(value))
+            await self._check(message)
             await self._enqueue(message)
             while message.end is None:
                 await message.settled.wait()
@@ -75,16 +75,16 @@ class SqliteProducer:
         self._closing = True
         self._work.give()
 
-    async def _check(self, name: str, size: int) -> None:
+    async def _check(self, message: Sending) -> None:
         """Raises UnknownTopic, MessageTooLarge; neither by what may have changed since."""
-        topic = self._topics.get(name)
-        if topic is None or size > topic.spec.max_message_bytes:
+        topic = self._topics.get(message.topic)
+        if topic is None or not _fits(message, topic):
             await self._questions.read(self._topics.refresh)
-            topic = self._topics.get(name)
+            topic = self._topics.get(message.topic)
         if topic is None:
-            raise await self._questions.read(partial(catalog.missing, name=name))
-        if size > topic.spec.max_message_bytes:
-            raise sizes.too_large(name, size, topic.spec.max_message_bytes)
+            raise await self._questions.read(partial(catalog.missing, name=message.topic))
+        if not _fits(message, topic):
+            raise _too_large(message, topic)
 
     async def _enqueue(self, message: Sending) -> None:
         """Queue it once there is room, first come first served; one message alone always has room."""
@@ -149,7 +149,7 @@ class SqliteProducer:
         kept = [
             (message, topic, topic.partition_of(message.key), value)
             for message, value in zip(messages, values, strict=True)
-            if len(message.value) <= (topic := known[message.topic]).spec.max_message_bytes
+            if _fits(message, topic := known[message.topic])
         ]
         entries = [
             log.Entry(topic.partitions[number], message.key, message.headers, value)
@@ -177,8 +177,13 @@ class SqliteProducer:
             self._trimmed[partition] = time.monotonic()
 
 
+def _fits(message: Sending, topic: catalog.Topic) -> bool:
+    return sizes.fits(len(message.value), message.envelope, topic.spec.max_message_bytes)
+
+
 def _too_large(message: Sending, topic: catalog.Topic) -> MessageTooLarge:
-    return sizes.too_large(message.topic, len(message.value), topic.spec.max_message_bytes)
+    limit = topic.spec.max_message_bytes
+    return sizes.too_large(message.topic, len(message.value), message.envelope, limit)
 
 
 def _copied(error: Exception) -> Exception:
