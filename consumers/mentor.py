@@ -52,9 +52,10 @@ class MentorConfig(Section):
     oldest is given up. Unlimited leaves them on the stream, in their order, until there is time for them."""
     max_rounds: int = Field(1, ge=1)
     """Lessons on one question before it is given up; each sees the hints of those before."""
-    leak_guard: GuardMode = "math"
-    """How hints are searched for the answer: `math` in any equivalent spelling, `text` as the reference is
-    written, `off` for references that are no secret."""
+    leak_guard: GuardMode = "auto"
+    """How hints are searched for the answer: `math` in any equivalent spelling, `code` for lines of the
+    solution, hidden tests and programs, `auto` as code where the reference holds tests and as math elsewhere,
+    `text` as the reference is written, `off` for references that are no secret."""
 
 
 class Mentor:
