@@ -29,6 +29,10 @@ class Dialect:
     temperature: bool = True
     """Those, and others that think, take no temperature."""
 
+    def __str__(self) -> str:
+        form = "no response_format" if self.form == "off" else f"response_format {self.form}"
+        return f"{form}, {self.limit} and {'a' if self.temperature else 'no'} temperature"
+
     def options(self, asking: Asking, schema: Schema | None) -> dict[str, Any]:
         """The optional part of a request."""
         options: dict[str, Any] = {self.limit: asking.max_tokens}

@@ -95,7 +95,8 @@ class Server:
 
     def _learn(self, key: tuple[str, str], dialect: Dialect) -> None:
         if self._dialects.get(key) != dialect:
-            log.info("%s refuses a part of our requests for %s: from now on %s", self.url, key[0], dialect)
+            what = f"a part of requests for {key[0]}; from now on it is sent {dialect}"
+            log.warning("%s refuses %s", self.url, what)
         self._dialects[key] = dialect
 
     async def _post(self, body: Mapping[str, Any], timeout: float) -> Any:
