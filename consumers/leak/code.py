@@ -1,6 +1,9 @@
 """What a hint to a code question must not say: the solution's statements, hidden tests, a program. No I/O."""
 
+import json
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 from consumers.leak.blocks import fenced, unfenced
 from consumers.leak.decision import MAX_CHARACTERS
@@ -12,6 +15,19 @@ from mentor_stream.answers.programs import Test
 
 MAX_TESTS = 4_000_000
 """Characters of tests that are searched."""
+
+
+_CODE = re.compile(r"^\W{0,4}(?:assert\b|def \w+\(|class \w+|import \w+|from \w+ import\b)", re.MULTILINE)
+
+
+def as_code(reference: str) -> str | None:
+    """The code that a reference is when it is no list of tests: assertions, also listed in JSON."""
+    if reference.lstrip().startswith("[") and len(reference) <= MAX_TESTS:
+        with suppress(ValueError, RecursionError):
+            lines = json.loads(reference)
+            if all(isinstance(line, str) for line in lines):
+                reference = "\n".join(lines)
+    return reference if _CODE.search(reference) else None
 
 
 def find_code_leak(
@@ -27,7 +43,7 @@ def find_code_leak(
     if len(reference) > MAX_TESTS:
         return f"tests of {len(reference)} characters cannot be searched for what the hint says"
     known = solution or ""
-    if statement := copied(hint, question, known if tests else f"{known}\n{reference}"):
+    if statement := copied(hint, question, known if tests else f"{known}\n{as_code(reference) or reference}"):
         return f"the hint copies the solution: {statement[:200]}"
     if sentence := repeated(hint, question, unfenced(known) if fenced(known) else ""):
         return f"the hint repeats the worked solution: {sentence}"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from anyio import to_thread
 
 from consumers.leak.choices import chosen, right_option
-from consumers.leak.code import find_code_leak
+from consumers.leak.code import as_code, find_code_leak
 from consumers.leak.decision import find_leak, find_text
 from consumers.leak.steps import repeated
 from mentor_stream import workers
@@ -37,7 +37,7 @@ class Guard:
             return find_text(hint, query.question, query.reference)
         if self.mode != "math":
             tests = await to_thread.run_sync(read_tests, query.reference)
-            if tests or self.mode == "code":
+            if tests or self.mode == "code" or as_code(query.reference):
                 case = (hint, query.question, query.reference, tests or (), query.solution)
                 return await to_thread.run_sync(find_code_leak, *case)
         try:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from consumers.leak.characters import plain_characters
 from consumers.leak.values import is_telling, items, readings, row
@@ -20,10 +21,24 @@ _CALLED = re.compile(
 )
 _MARK = re.compile(r"[^\w\s,.'\"-]")
 """Of these, brackets or what draws a picture, several tell a line."""
+_SPEAKS_OF = (
+    r"(?:[\"'`*\u201c\u2018(\[]|\b(?:on|for|is|are|like|with|about|inputs?|outputs?|prints?|returns?|text|words?|strings?"
+    r"|try|consider|trace|gives?|be) )"
+)
 _LINK = (
     r"(?:prints?|returns?|outputs?|answers?|results?|gives?|is|be|yields?|gets?|expects?|makes?|->|=>|→|=)"
 )
 _CASE = r"(?:for|on|with|when|where|input|if|given|of|at|=)"
+
+
+class Heard(NamedTuple):
+    """A text as tests are looked for in it."""
+
+    text: str
+    values: str
+    """Its numbers and words in a row (values.readings)."""
+    marks: str
+    """Without any space."""
 
 
 def told(hint: str, question: str, tests: Sequence[Test]) -> str | None:
@@ -32,45 +47,58 @@ def told(hint: str, question: str, tests: Sequence[Test]) -> str | None:
     What would tell an output that many tests have (YES, 1) is only the test's input beside it, or that the
     hint calls it the output.
     """
-    said, asked = readings(hint), readings(question)
-    squeezed, known = _squeezed(hint), _squeezed(question)
-    called = {match["value"] for match in _CALLED.finditer(said) if row([match["value"]]) not in asked}
+    said, asked = _heard(hint), _heard(question)
+    called = {match["value"] for match in _CALLED.finditer(said.values)}
     for test in tests:
         for name, text in (("output", test.output), ("input", test.input)):
-            if line := _line(text, said, asked, squeezed, known):
+            if line := _line(text, said, asked):
                 return f"a hidden test's {name}: {line[:80]}"
         output = items(test.output)
-        if len(output) == 1 and output[0] in called:
+        if len(output) == 1 and output[0] in called and row(output) not in asked.values:
             return f"a hidden test's output: {output[0]}"
-        if 0 < len(output) <= FEW and _tied(test, row(output), said, asked, squeezed, known):
+        if 0 < len(output) <= FEW and _tied(test, row(output), said, asked):
             return f"a hidden test's output with its input: {test.output.strip()}"
-    return _run(said, asked, tests)
+    return _run(said.values, asked.values, tests)
 
 
-def _line(text: str, said: str, asked: str, squeezed: str, known: str) -> str | None:
+def _heard(text: str) -> Heard:
+    return Heard(plain_characters(text).casefold(), readings(text), _squeezed(text))
+
+
+def _line(text: str, said: Heard, asked: Heard) -> str | None:
     """A line of a test that stands in the hint and tells it, or several short ones."""
     short: list[str] = []
     for line in text.splitlines():
         values = items(line)
         wanted = row(values)
-        if values and wanted in said and wanted not in asked:
-            if is_telling(values):
+        if values and wanted in said.values and wanted not in asked.values:
+            if is_telling(values) and (len(values) > 1 or _is_quoted(wanted.strip(), said.text)):
                 return line
             short += [line] if len(values) > 2 else []
         if not is_telling(values) and len(_MARK.findall(line)) > 3:
             figure = _squeezed(line)
-            if len(figure) > 6 and figure in squeezed and figure not in known:
+            if len(figure) > 6 and figure in said.marks and figure not in asked.marks:
                 return line
     return ", ".join(short) if len(set(short)) > 1 else None
 
 
-def _tied(test: Test, output: str, said: str, asked: str, squeezed: str, known: str) -> bool:
+def _is_quoted(word: str, text: str) -> bool:
+    """Whether a word is spoken of, not only used; a number always is."""
+    return not word.isalpha() or bool(re.search(rf"{_SPEAKS_OF}{re.escape(word)}(?!\w)", text))
+
+
+def _tied(test: Test, output: str, said: Heard, asked: Heard) -> bool:
     """Whether a hint says an output beside the input that it belongs to, and the question does not."""
-    if not items(test.input):
+    given = row(items(test.input))
+    if not given.strip():
         figure = _squeezed(test.input)
-        return len(figure) > 2 and figure in squeezed and figure not in known and output in said
-    inputs = (given for given in _inputs(test.input) if given in said)
-    return any(_beside(given, output, said) and not _beside(given, output, asked) for given in inputs)
+        return (
+            len(figure) > 2 and figure in said.marks and figure not in asked.marks and output in said.values
+        )
+    if given == output or given.rstrip() + output in asked.values:
+        return False
+    inputs = (given for given in _inputs(test.input) if given in said.values)
+    return any(_beside(one, output, said.values) and not _beside(one, output, asked.values) for one in inputs)
 
 
 def _beside(given: str, output: str, text: str) -> bool:

@@ -131,7 +131,7 @@ LEAKS = [
     LADDER.row("climb(10) should return 89, and yours returns 55, so you start one too early."),
     LADDER.row("Hint: for n = 10 the answer is eighty-nine."),
     ISLANDS.row("Stop the recursion with `if (r < 0 || c < 0 || r >= grid.length || c >= grid[0].length || grid[r][c] != '1') return;`"),
-    ISLANDS.row("In Python: if r < 0 or c < 0 or r >= len(g) or c >= len(g[0]) or g[r][c] != '1': return"),
+    ISLANDS.row("In Python: if r < 0 or c < 0 or r >= len(g) or c >= len(g[0]) or g[r][c] != '1': return", miss="a library call of another language"),
     ISLANDS.row("After setting the cell to '0', call sink(grid, r + 1, c); sink(grid, r - 1, c); sink(grid, r, c + 1); sink(grid, r, c - 1);"),
     ISLANDS.row('Consider the grid [["1","1","0","0"],["1","0","0","1"],["0","0","1","1"]], where your program counts 3.'),
     ISLANDS.row("Consider the rows 1 1 0 0, 1 0 0 1 and 0 0 1 1."),

@@ -140,10 +140,31 @@ def test_an_output_that_many_tests_have_is_a_leak_only_beside_its_input_or_calle
     assert leak(f"For n = 4 it has to print {output}.", f"Input\n4\nOutput\n{output}", "", small) is None
 
 
-def test_a_reference_that_is_assertions_is_searched_as_code() -> None:
-    row = Row("assert add_all([3, 5], 2) == 12\n", "Write add_all.", "Try `add_all([3,5],2) == 12`.")
-    assert found(row, "code")
-    assert found(row._replace(hint="Try a list of two."), "code") is None
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "assert add_all([3, 5], 2) == 12\nassert add_all([], 1) == 0\n",
+        json.dumps(["assert add_all([3, 5], 2) == 12", "assert add_all([], 1) == 0"]),
+        "def test_all():\n    assert add_all([3, 5], 2) == 12\n",
+    ],
+)
+def test_a_reference_that_is_assertions_is_searched_as_code(reference: str) -> None:
+    row = Row(reference, "Write add_all.", "Try `add_all([3,5],2) == 12`.")
+    assert found(row)
+    assert found(row._replace(hint="Try a list of two.")) is None
+
+
+def test_a_word_of_a_test_that_a_hint_only_uses_is_no_leak() -> None:
+    test = Test("window\n", "repeat\n", "stdin")
+    assert leak("Move the window until letters repeat again.", "", "", test) is None
+    assert leak('It fails on "window".', "", "", test)
+    assert leak("It has to print repeat there.", "", "", test)
+
+
+def test_a_test_that_the_question_shows_without_words_is_no_secret() -> None:
+    test = Test("4\n", "7\n", "stdin")
+    assert leak("For n = 4 print 7.", "", "", test)
+    assert leak("For n = 4 print 7.", "Example\n4\n7\n", "", test) is None
 
 
 def test_code_is_the_same_in_other_languages_clothes() -> None:
