@@ -27,7 +27,7 @@ def options(question: str) -> list[Option]:
             found = [mark]  # the last list counts
         elif found and letter == chr(ord("A") + len(found)):
             found.append(mark)
-    if len(found) < 2:
+    if len(found) < (3 if found and found[0][0].endswith(".") else 2):  # two may be somebody's initials
         return []
     ends = [*(mark.start() for mark in found[1:]), len(question)]
     texts = [question[mark.end() : end].partition("\n\n")[0] for mark, end in zip(found, ends, strict=True)]
