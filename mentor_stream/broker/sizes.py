@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from mentor_stream.broker.base import MessageTooLarge
 
 ENVELOPE_BYTES = 3 * 2**10
-"""What key and headers may have on top of a topic's max_message_bytes; what the value leaves is theirs too."""
+"""Of key and headers, on top of the topic's max_message_bytes; what the value leaves is theirs too."""
 HEADER_BYTES = 10
 """The most that the lengths before a header's name and value take."""
 
