@@ -120,7 +120,7 @@ LEAKS = [
     SQUARES.row("Hence we subtract twice the product from the square of the sum."),
     SQUARES.row("Try this: subtract twice the product from the square of the sum, and you are done."),
     CLIPS.row("Natalia sold 48+24 clips altogether in April and May."),
-    CLIPS.row("48/2 = <<48/2=24>>24 clips in May, then add"),
+    CLIPS.row("48/2 = <<48/2=24>>24 clips in May, then add", miss="how a solution begins"),
     PRIME.row("Write the first two terms as n times its successor and pull out the common factor."),
     PRIME.row("**Write** the *first two terms* as n times its successor, and pull out the common factor!"),
     PRIME.row("Every summand then contains the same factor, so the number is divisible by it."),

@@ -121,6 +121,20 @@ def test_a_sentence_of_the_solution_is_found_unless_the_question_says_it(
     assert repeated(hint, f"We know: {sentence}.", f"Look. {sentence.capitalize()}. Done.") is None
 
 
+def test_chinese_sentences_are_compared_by_their_signs() -> None:
+    solution = "先求出两根之和与两根之积。然后用两根之和的平方减去两根之积的两倍就得到所求的平方和。"
+    assert repeated("提示:用两根之和的平方减去两根之积的两倍就得到所求。", "求平方和。", solution)
+    assert repeated("先想一想两根之和与两根之积是多少。", "求平方和。", solution) is None
+
+
+@given(WORDS, WORDS)
+def test_how_a_solution_begins_may_be_said(words: list[str], others: list[str]) -> None:
+    beginning = " ".join(words)
+    end = " ".join(other.upper() + "x" for other in (*others, *others, *others))
+    assert repeated(f"It begins so: {beginning}.", "", f"{beginning}. {end}.") is None
+    assert repeated(f"It ends so: {beginning}.", "", f"{end}. {beginning}.")
+
+
 @given(WORDS, WORDS)
 def test_short_agreement_with_the_solution_is_no_leak(words: list[str], others: list[str]) -> None:
     mixed = " ".join(
