@@ -8,6 +8,7 @@ from mentor_stream.config import Section
 from trainer.precision import Precision
 
 Normalization = Literal["token", "sequence", "constant"]
+Recompute = Literal["none", "selective", "full"]
 
 
 class TrainerConfig(Section):
@@ -70,6 +71,10 @@ class TrainerConfig(Section):
     """Processes that share each sequence."""
     data_parallel: int = Field(1, ge=1)
     """Copies of the model that share each batch."""
+    overlap: bool = False
+    """Copies of the model exchange gradients and weights while others are still computed."""
+    recompute: Recompute = "none"
+    """Activations computed again in the backward pass instead of kept: of attention (selective) or all."""
 
     @model_validator(mode="after")
     def _has_length(self) -> "TrainerConfig":

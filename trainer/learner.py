@@ -87,6 +87,7 @@ class Learner:
 
     def weights(self) -> dict[str, Tensor]:
         """All weights under their Hugging Face names."""
+        self.optimizer.settle()
         return hf.gather(self.architecture, self.network)
 
     def save(self, directory: Path) -> None:
@@ -100,6 +101,7 @@ class Learner:
         self.optimizer.load(state)
 
     def _sharded_state(self, *, loading: bool) -> dict[str, Any]:
+        self.optimizer.settle()
         weights = self.network.sharded_state_dict()
         return {"model": weights} | self.optimizer.sharded_state(weights, loading=loading)
 

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from trainer import precision, vocabulary
 from trainer.architecture import Architecture
-from trainer.config import TrainerConfig
+from trainer.config import Recompute, TrainerConfig
 from trainer.layers import block_spec
 from trainer.vocabulary import Share, TokenScores
 
@@ -36,6 +36,11 @@ _UNFUSED: dict[str, Any] = dict.fromkeys(
     False,
 )
 """Kernels that want CUDA extensions: plain torch, the same everywhere, is used instead."""
+_RECOMPUTED: dict[Recompute, dict[str, Any]] = {
+    "none": {},
+    "selective": {"recompute_granularity": "selective"},
+    "full": {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1},
+}
 
 
 def build(architecture: Architecture, settings: TrainerConfig) -> DistributedDataParallel:
@@ -64,8 +69,16 @@ def build(architecture: Architecture, settings: TrainerConfig) -> DistributedDat
         output_layer: Any = model.output_layer
         output_layer.forward = _handed_on
     model.cuda(torch.cuda.current_device())
-    parallel = DistributedDataParallelConfig(grad_reduce_in_fp32=True)
-    return DistributedDataParallel(config, parallel, model.to(config.params_dtype))
+    parallel = DistributedDataParallelConfig(
+        grad_reduce_in_fp32=True,
+        use_distributed_optimizer=True,
+        overlap_grad_reduce=settings.overlap,
+        overlap_param_gather=settings.overlap,
+    )
+    shared = DistributedDataParallel(config, parallel, model.to(config.params_dtype))
+    if settings.overlap:
+        config.no_sync_func = shared.no_sync
+    return shared
 
 
 def token_scores(
@@ -133,6 +146,7 @@ def _config(architecture: Architecture, settings: TrainerConfig) -> TransformerC
         pipeline_dtype=dtype,
         bf16=dtype is torch.bfloat16,
         **_UNFUSED,
+        **_RECOMPUTED[settings.recompute],
         # Rows carry their own weight in the batch's mean, so gradients are summed and never rescaled.
         calculate_per_token_loss=True,
         finalize_model_grads_func=_sum_gradients,

@@ -1,14 +1,17 @@
 """Several ranks learn what one learns: torchrun starts this, once for all ways to share that it is to try.
 
-It prints a line for each: what the steps said, and the weights afterwards go to a file.
+It prints a line for each: what the steps said, and the loss after one more from where one rank had left off.
+The weights go to a file of OUT and the checkpoint to a directory, both of the way's number.
 """
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+import torch.distributed as dist
 from megatron.core import parallel_state
 from safetensors.torch import save_file
 
@@ -16,22 +19,54 @@ from mentor_stream.config import parse_section
 from tests.trainer.policies import sampled_groups
 from trainer import architecture, ranks
 from trainer.config import TrainerConfig
-from trainer.learner import Learner
+from trainer.learner import Learner, Step
 
 STEPS = 3
 GROUPS = 5
+OF_ONE = "one"
+"""The checkpoint that one rank left."""
 
 
-def learned(
-    policy: Path, options: dict[str, Any]
-) -> tuple[list[float], list[float], dict[str, torch.Tensor]]:
-    """Losses and gradient norms of the first steps, and the weights then."""
-    config = parse_section(TrainerConfig, {"lr": 1e-2, "max_tokens_per_microbatch": 60, **options}, "trainer")
-    learner = Learner(config, policy, architecture.read(policy))
-    steps = [learner.step(sampled_groups(policy, GROUPS, seed=seed)) for seed in range(STEPS)]
-    found = [step for step in steps if step]
-    assert len(found) == STEPS
-    return [step.loss for step in found], [step.grad_norm for step in found], learner.weights()
+class Learned(NamedTuple):
+    losses: list[float]
+    norms: list[float]
+    weights: dict[str, torch.Tensor]
+
+
+def a_learner(policy: Path, options: dict[str, Any]) -> Learner:
+    settings = {"lr": 1e-2, "max_tokens_per_microbatch": 60, "weight_decay": 0.1, **options}
+    return Learner(parse_section(TrainerConfig, settings, "trainer"), policy, architecture.read(policy))
+
+
+def step(learner: Learner, policy: Path, number: int) -> Step:
+    taken = learner.step(sampled_groups(policy, GROUPS, seed=number))
+    assert taken
+    return taken
+
+
+def learned(policy: Path, options: dict[str, Any], checkpoint: Path) -> Learned:
+    """The first steps; what they left goes to the checkpoint."""
+    learner, steps = a_learner(policy, options), list[Step]()
+    for number in range(STEPS):
+        steps.append(step(learner, policy, number))
+        weights = learner.weights()  # as for a release, between two steps
+    with_directory(checkpoint, learner.save)
+    return Learned([s.loss for s in steps], [s.grad_norm for s in steps], weights)
+
+
+def goes_on(policy: Path, options: dict[str, Any], checkpoint: Path) -> float:
+    """The loss of the step after a checkpoint."""
+    learner = a_learner(policy, options)
+    learner.load(checkpoint)
+    step(learner, policy, STEPS)
+    return step(learner, policy, STEPS + 1).loss
+
+
+def with_directory(directory: Path, save: Callable[[Path], None]) -> None:
+    if ranks.is_lead():
+        directory.mkdir()
+    dist.barrier()
+    save(directory)
 
 
 def main(policy: Path, out: Path, ways: list[dict[str, Any]]) -> None:
@@ -39,12 +74,13 @@ def main(policy: Path, out: Path, ways: list[dict[str, Any]]) -> None:
     ranks.start(seed=0)
     for number, way in enumerate(ways):
         parallel_state.destroy_model_parallel()
-        sizes = [way.get(f"{kind}_parallel", 1) for kind in ("tensor", "pipeline", "context")]
-        ranks.share(*sizes)
-        losses, norms, weights = learned(policy, way)
+        ranks.share(*(way.get(f"{kind}_parallel", 1) for kind in ("tensor", "pipeline", "context")))
+        losses, norms, weights = learned(policy, way, out / str(number))
+        after = goes_on(policy, way, out / OF_ONE)
         if ranks.is_lead():
             save_file(weights, out / f"{number}.safetensors")
-            sys.stdout.write(json.dumps({"losses": losses, "norms": norms}) + "\n")
+            found = {"losses": losses, "norms": norms, "after": after}
+            sys.stdout.write(json.dumps(found) + "\n")
     ranks.stop()
 
 

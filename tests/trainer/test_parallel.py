@@ -1,4 +1,4 @@
-"""However ranks share the work, they learn what one rank learns."""
+"""However ranks share the work, they learn what one rank learns, and go on where others left off."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.trainer.parallel import learned
+from tests.trainer.parallel import OF_ONE, goes_on, learned
 
 pytestmark = pytest.mark.usefixtures("rank")
 
@@ -19,7 +19,9 @@ TENSOR, PIPELINE, CONTEXT, DATA = (
     {f"{kind}_parallel": 2} for kind in ("tensor", "pipeline", "context", "data")
 )
 SEQUENCE = {**TENSOR, "sequence_parallel": True}
-ON_TWO = [TENSOR, SEQUENCE, PIPELINE, CONTEXT, DATA]
+AHEAD = {**DATA, "overlap": True}
+ON_TWO = [TENSOR, SEQUENCE, PIPELINE, CONTEXT, DATA, AHEAD]
+RECOMPUTED = [SEQUENCE | {"recompute": "full"}, AHEAD | {"recompute": "selective"}]
 ON_FOUR = [
     TENSOR | PIPELINE,
     SEQUENCE | CONTEXT,
@@ -27,11 +29,11 @@ ON_FOUR = [
     PIPELINE | CONTEXT,
     PIPELINE | DATA,
     CONTEXT | DATA,
-    SEQUENCE | DATA,
+    SEQUENCE | AHEAD | {"recompute": "full"},
 ]
 
 
-def together(policy: Path, out: Path, ranks: int, ways: list[dict[str, Any]]) -> list[dict[str, list[float]]]:
+def together(policy: Path, out: Path, ranks: int, ways: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What each way of sharing the work came to."""
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
     command = [*torchrun, "-m", "tests.trainer.parallel", str(policy), str(out), json.dumps(ways)]
@@ -42,10 +44,10 @@ def together(policy: Path, out: Path, ranks: int, ways: list[dict[str, Any]]) ->
 
 @pytest.mark.parametrize(
     ("family", "tied", "ranks", "ways"),
-    [("qwen3", False, 2, ON_TWO), ("qwen2", True, 2, ON_TWO), ("llama", True, 4, ON_FOUR)],
+    [("qwen3", False, 2, ON_TWO), ("qwen2", True, 2, [*ON_TWO, *RECOMPUTED]), ("llama", True, 4, ON_FOUR)],
     ids=["two, qwen3", "two, qwen2 tied", "four, llama tied"],
 )
-def test_ranks_that_share_the_work_learn_what_one_learns(
+def test_ranks_that_share_the_work_learn_what_one_learns_and_go_on_from_its_checkpoint(
     policy_of: Callable[..., Path],
     tmp_path: Path,
     family: str,
@@ -54,11 +56,15 @@ def test_ranks_that_share_the_work_learn_what_one_learns(
     ways: list[dict[str, Any]],
 ) -> None:
     policy = policy_of(family, tied=tied)
-    losses, norms, weights = learned(policy, {})
+    losses, norms, weights = learned(policy, {}, tmp_path / OF_ONE)
+    after = goes_on(policy, {}, tmp_path / OF_ONE)
     found = together(policy, tmp_path, ranks, ways)
     for number, (way, steps) in enumerate(zip(ways, found, strict=True)):
         assert steps["losses"] == pytest.approx(losses, abs=1e-6), way
         assert steps["norms"] == pytest.approx(norms, rel=1e-4), way
+        assert steps["after"] == pytest.approx(after, abs=2e-6), f"{way} from one rank's checkpoint"
+        found_after = goes_on(policy, {}, tmp_path / str(number))
+        assert found_after == pytest.approx(after, abs=2e-6), f"one rank from the checkpoint of {way}"
         theirs = load_file(tmp_path / f"{number}.safetensors")
         assert theirs.keys() == weights.keys()
         for name, ours in weights.items():
