@@ -10,7 +10,7 @@ import anyio
 from anyio.abc import TaskGroup
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from consumers import casework
+from consumers import casework, spending
 from consumers.backlog import Backlog, Line, Passed
 from consumers.budget import budget
 from consumers.casework import Action
@@ -159,6 +159,7 @@ async def _main(config: Config) -> None:
         return
     room = budget(config)
     async with guarding(section.leak_guard) as guard, opened(config, "mentor") as stream:
+        await spending.resume(stream, guide)
         await Mentor(section, stream, Teacher(guide, guard, room)).run()
 
 

@@ -27,6 +27,11 @@ class Allowance:
         self._recent: deque[tuple[int, int]] = deque()
         self._in_hour = 0
 
+    @property
+    def bounded(self) -> bool:
+        """Whether what was spent before this process began matters."""
+        return self._per_run is not None
+
     def resume(self, spent: int) -> None:
         """Tokens that were spent before, by this run's earlier processes; they count in all."""
         self._total += spent

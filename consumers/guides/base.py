@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import schemas
 
@@ -58,4 +58,18 @@ class Guide(Protocol):
     async def teach(self, case: Case) -> Lesson:
         """Work out a lesson. Many cases run at once. Trouble of an endpoint ends in a lesson (fallback
         or silent), not in an exception."""
+        ...
+
+
+@runtime_checkable
+class Spender(Protocol):
+    """What a guide, or whoever plays its agents, may offer if its spending over the run is bounded."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it wants to know what was spent before."""
+        ...
+
+    def spent_before(self, tokens: int) -> None:
+        """Tokens that the run's diagnoses have of this guide, told before the first case."""
         ...

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consumers.calls import AgentError
-from consumers.chat import Chat, ChatError, Schema, Usage, templates
+from consumers.chat import Chat, ChatError, Schema, Usage, allowance_of, templates
 from consumers.chat.replies import parse_object, text_of
 from consumers.chat.templates import Prompt
 from consumers.guides.base import Case
@@ -44,7 +44,9 @@ class Critic:
     """A language model that is told the answer and must not say it."""
 
     def __init__(self, config: Config) -> None:
-        self._config, self._chat, self._prompts = config, Chat(config), load(config.prompts)
+        self.allowance = allowance_of(config)
+        self._config, self._prompts = config, load(config.prompts)
+        self._chat = Chat(config, allowance=self.allowance)
 
     async def criticise(self, case: Case, attempt: Trajectory, rejected: Sequence[Rejected]) -> Remarks:
         """What is wrong with the attempt, unlike what was rejected. Raises AgentError."""

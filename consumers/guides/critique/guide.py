@@ -26,6 +26,15 @@ class Critique:
     characters: int
     """Longest attempt put before a question; 0 for none."""
 
+    @property
+    def bounded(self) -> bool:
+        """See Spender."""
+        return self.critic.allowance.bounded
+
+    def spent_before(self, tokens: int) -> None:
+        """See Spender."""
+        self.critic.allowance.resume(tokens)
+
     async def teach(self, case: Case) -> Lesson:
         """The typical attempt and its critique, or the critique alone, where that leaks nothing and fits;
         else silence."""

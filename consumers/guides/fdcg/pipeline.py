@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from consumers.calls import AgentError, Calls
 from consumers.drafts import no_hint
-from consumers.guides.base import Case, Lesson
+from consumers.guides.base import Case, Lesson, Spender
 from consumers.guides.fdcg.agents.base import Agents, Attribution, Draft, Judgment
 from consumers.guides.fdcg.drafting import Drafting
 from schemas import Outcome
@@ -50,6 +50,16 @@ class Fdcg:
     """The safe hint; empty for silence."""
     bounds: Bounds
     switches: Switches
+
+    @property
+    def bounded(self) -> bool:
+        """Whether its agents are; see Spender."""
+        return isinstance(self.agents, Spender) and self.agents.bounded
+
+    def spent_before(self, tokens: int) -> None:
+        """See Spender."""
+        if isinstance(self.agents, Spender):
+            self.agents.spent_before(tokens)
 
     async def teach(self, case: Case) -> Lesson:
         """A hint that passed Judgment, leaks nothing and fits; else the safe fallback; else silence."""

@@ -30,8 +30,13 @@ class LlmAgents:
         self._prompts = wording.load(config.prompts)
         self._lengths = Lengths(config.attempts_shown, config.attempt_characters)
 
+    @property
+    def bounded(self) -> bool:
+        """See Spender."""
+        return self._allowance.bounded
+
     def spent_before(self, tokens: int) -> None:
-        """What earlier processes of the run spent, so that a restart does not start `tokens_per_run` anew."""
+        """See Spender."""
         self._allowance.resume(tokens)
 
     async def attribute(self, case: Case) -> Attribution:
