@@ -134,6 +134,7 @@ RUSSIAN = "Сколько шаров осталось в мешке после �
         (ENGLISH, "먼저 가방에 몇 개가 있었는지 생각해 보세요."),
         (CHINESE, "Think of how many balls there were in the beginning."),
         (RUSSIAN, "Think of how many marbles there were in the beginning."),
+        ("小明有 apples 和 oranges,一共多少个水果?", "Think about how many of them there are."),
     ],
 )
 def test_a_hint_in_another_script_than_its_question_is_none(question: str, hint: str) -> None:

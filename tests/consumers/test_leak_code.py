@@ -76,6 +76,13 @@ def test_a_line_of_the_solution_is_found_under_other_names(
     assert leak(frame.format(line_of(line, others)), "", f"n = 1\n{line_of(line, names)}\n")
 
 
+def test_other_names_must_be_other_names_for_the_same_things() -> None:
+    solution = "best = max(value, best + value)\n"
+    assert leak("Try p = max(q, p + q).", "", solution)
+    assert leak("Try p = max(q, r + s).", "", solution) is None
+    assert leak("Try p = max(p, p + p).", "", solution) is None
+
+
 @given(LINES, NAMES)
 def test_a_line_that_stands_in_the_question_is_no_secret(line: str, names: list[str]) -> None:
     code = line_of(line, names)

@@ -99,6 +99,7 @@ def test_options_are_read_as_questions_write_them(question: str) -> None:
     assert chosen("Choose B.", right)
     assert chosen("Take the second option.", right)
     assert chosen("Is it B? Or would you choose C?", right) is None
+    assert chosen("Do you say that you would pick B? Why?", right) is None
     assert chosen("Rule out the second option first if it is too small.", right) is None
 
 
