@@ -5,8 +5,9 @@ Start with loop.py: rank 0 takes groups, cuts batches, has them learned, release
 stream.py, places.py               groups in, records out; what a checkpoint names on the stream
 validation.py, batches.py, seen.py which groups are learned from, and when
 orders.py, ranks.py, stopping.py   what all ranks do together; the processes; how they are asked to end
-learner.py                         one step: rows.py over grpo.py (the formulas), packing.py, microbatch.py,
-                                   vocabulary.py (log-probs), optimizer.py
+learner.py                         one batch: rows.py, packing.py, microbatch.py, scorer.py (through a model),
+                                   vocabulary.py (log-probs), grpo/ (the formulas), measures.py,
+                                   optimizer.py, steps.py (what came of it); reference.py for the KL
 architecture.py, model.py, layers.py  the model: what config.json says, and how it is built
 hf.py, parameters.py                   Hugging Face directories in and out
 release.py, checkpoint.py, shards.py  what stays on disk

@@ -1,5 +1,6 @@
 """Section [trainer], apart from component.py so that whatever trains may read it; imports no torch."""
 
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -8,6 +9,8 @@ from mentor_stream.config import Section
 from trainer.precision import Precision
 
 Normalization = Literal["token", "sequence", "constant"]
+KLEstimator = Literal["k1", "k2", "k3"]
+LongRows = Literal["alone", "drop", "truncate"]
 Recompute = Literal["none", "selective", "full"]
 
 
@@ -29,6 +32,8 @@ class TrainerConfig(Section):
     """Longest gradient, in its global norm."""
     max_bad_steps: int = Field(8, ge=0)
     """Batches in a row whose loss or gradient may be no number: no step is taken; one more ends training."""
+    max_logprob_gap: float | None = Field(0.5, gt=0)
+    """Mean distance of the sampler's log-probs from the trainer's above which the log warns."""
     precision: Precision = "fp32"
     """Format of weights and activations; gradients and optimizer states are float32."""
 
@@ -42,8 +47,23 @@ class TrainerConfig(Section):
     """What counts alike in a batch's loss: every token, every trajectory, or tokens over a constant."""
     constant_length: int | None = Field(None, ge=1)
     """With normalization = constant: what each trajectory's sum is divided by, say the longest completion."""
+    old_logprobs: Literal["sampler", "recompute"] = "sampler"
+    """What the ratio is taken to: the sampler's log-probs, or the trainer's own as the batch begins."""
     importance_cap: float | None = Field(None, gt=0)
-    """Weigh tokens by min(ratio to the sampler, this) instead of clipping the ratio."""
+    """Truncated importance sampling. With old_logprobs = sampler tokens weigh min(ratio, this) and nothing is
+    clipped; with recompute the clipped loss is weighed by min(old / sampler, this)."""
+    kl_coef: float = Field(0.0, ge=0)
+    """Of the KL to the reference policy, in the loss; with 0 there is none, and no second model."""
+    kl_estimator: KLEstimator = "k3"
+    """How the KL is estimated from the sampled tokens."""
+    reference: Path | None = None
+    """The reference policy, a Hugging Face directory; unset it is run.policy."""
+    entropy_coef: float = Field(0.0, ge=0)
+    """Of the entropy, which the loss then rewards."""
+    epochs: int = Field(1, ge=1)
+    """Passes over each batch."""
+    minibatches: int = Field(1, ge=1)
+    """Optimizer steps in each pass: the batch's groups are parted into so many."""
     hint_context: Literal["keep", "drop"] = "keep"
     """Learn from a guided group under the prompt with its hint, or under the bare one."""
     silent_groups: Literal["replace", "keep"] = "replace"
@@ -60,7 +80,9 @@ class TrainerConfig(Section):
     keep_checkpoints: int = Field(2, ge=1)
     """Checkpoints that stay on disk."""
     max_tokens_per_microbatch: int = Field(8192, ge=1)
-    """Positions that go through the model at once: bounds memory, changes no result."""
+    """Positions that go through the model at once: bounds memory, no result (long_rows = alone)."""
+    long_rows: LongRows = "alone"
+    """What becomes of a longer trajectory: it goes through alone, or not at all, or without its end."""
     tensor_parallel: int = Field(1, ge=1)
     """Processes that share each layer."""
     sequence_parallel: bool = False
@@ -85,6 +107,12 @@ class TrainerConfig(Section):
         return self
 
     @model_validator(mode="after")
+    def _asks_its_reference(self) -> "TrainerConfig":
+        if self.reference is not None and self.kl_coef == 0:
+            raise ValueError("reference without kl_coef has no effect; set kl_coef above 0, or take it out")
+        return self
+
+    @model_validator(mode="after")
     def _has_somebody_to_share_with(self) -> "TrainerConfig":
         if self.sequence_parallel and self.tensor_parallel == 1:
             raise ValueError("sequence_parallel needs tensor_parallel above 1: it is those ranks that share")
@@ -94,6 +122,16 @@ class TrainerConfig(Section):
     def drops_hints(self) -> bool:
         """Whether guided groups are learned from under the bare prompt."""
         return self.hint_context == "drop"
+
+    @property
+    def learns_from_silence(self) -> bool:
+        """Whether a row without an advantage has a gradient all the same: of the KL or of the entropy."""
+        return self.kl_coef > 0 or self.entropy_coef > 0
+
+    @property
+    def recomputes_old(self) -> bool:
+        """Whether old log-probs take a pass of their own: in a batch's only step they are that step's."""
+        return self.old_logprobs == "recompute" and self.epochs * self.minibatches > 1
 
     @property
     def ranks(self) -> int:

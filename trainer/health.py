@@ -1,8 +1,9 @@
-"""Whether training still gets anywhere: how many steps in a row could not be taken."""
+"""Whether training still gets anywhere: steps that could not be taken, samplers that are not the policy."""
 
 import logging
 
-from trainer.learner import Step
+from trainer.config import TrainerConfig
+from trainer.steps import Step
 
 log = logging.getLogger(__name__)
 
@@ -12,25 +13,62 @@ class TrainingFailed(Exception):
 
 
 class Health:
-    """Looks at every step; `allowed` of them in a row may be bad ones (trainer.max_bad_steps)."""
+    """Looks at every step; trainer.max_bad_steps in a row may be bad ones."""
 
-    def __init__(self, allowed: int) -> None:
-        self._allowed = allowed
-        self._bad_steps = 0
+    def __init__(self, config: TrainerConfig) -> None:
+        self._config = config
+        self._bad_batches = 0
 
     def check(self, version: int, step: Step | None) -> None:
         """Take note of the step that led to `version`. Raises TrainingFailed after too many bad ones.
 
-        A batch without any advantage is no step, neither a good one nor a bad one.
+        A batch is bad when some of its optimizer steps failed and none was taken; one without anything to
+        learn from is neither good nor bad. A wide gap to the sampler is a warning: it is no proof of a fault.
         """
         if step is None:
             return
-        self._bad_steps = 0 if step.taken else self._bad_steps + 1
-        if not step.taken:
-            log.warning("batch %d: loss %g, gradient %g: no step taken", version, step.loss, step.grad_norm)
-        if self._bad_steps > self._allowed:
+        self._warn(version, step)
+        if step.bad_steps and not step.taken:
+            self._bad_batches += 1
+        elif step.taken:
+            self._bad_batches = 0
+        if self._bad_batches > self._config.max_bad_steps:
             raise TrainingFailed(
-                f"{self._bad_steps} batches in a row had a loss or a gradient that is not finite "
-                f"(trainer.max_bad_steps is {self._allowed}). Lower trainer.lr, or go back to "
+                f"{self._bad_batches} batches in a row had a loss or a gradient that is not finite "
+                f"(trainer.max_bad_steps is {self._config.max_bad_steps}). Lower trainer.lr, or go back to "
                 "an earlier checkpoint."
+            )
+
+    def _warn(self, version: int, step: Step) -> None:
+        if step.bad_steps:
+            log.warning(
+                "batch %d: loss %g, gradient %g: %s",
+                version,
+                step.loss,
+                step.grad_norm,
+                f"{step.bad_steps} of {step.steps_taken + step.bad_steps} steps not taken"
+                if step.taken
+                else "no step taken",
+            )
+        if step.dropped_rows and not (step.taken or step.bad_steps):
+            log.warning(
+                "batch %d: no step: all %d trajectories to learn from are longer than "
+                "trainer.max_tokens_per_microbatch = %d, and trainer.long_rows is %r. Raise the one, or set "
+                "the other to 'alone'.",
+                version,
+                step.dropped_rows,
+                self._config.max_tokens_per_microbatch,
+                self._config.long_rows,
+            )
+        if step.logprob_gap_alarm:
+            log.warning(
+                "batch %d: the sampler's log-probs are %.3f from the trainer's on average, %.3f at most "
+                "(trainer.max_logprob_gap is %s). Either the policy moves fast (lower trainer.lr or "
+                "run.max_staleness), or the sampler computes something else: another snapshot than it says, "
+                "another temperature, logits cut by top-p or penalties, other kernels or a lower precision. "
+                "trainer.old_logprobs = 'recompute' with importance_cap = 2 corrects small gaps.",
+                version,
+                step.logprob_gap_mean,
+                step.logprob_gap_max,
+                self._config.max_logprob_gap,
             )

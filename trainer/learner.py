@@ -1,41 +1,36 @@
 """One optimization step on this rank: groups in, moved weights and measurements out."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
-import torch.distributed as dist
 from megatron.core import parallel_state
-from megatron.core.pipeline_parallel import get_forward_backward_func
 from torch import Tensor
 
 from schemas import Group
-from trainer import grpo, hf, layers, model, packing, ranks, shards
+from trainer import grpo, hf, measures, model, packing, ranks, reference, shards, steps
 from trainer.architecture import Architecture
 from trainer.config import TrainerConfig
-from trainer.grpo import TokenLoss
+from trainer.grpo import Objective, Tokens
 from trainer.microbatch import MicroBatch, Multiples, collate
 from trainer.optimizer import Optimizer
 from trainer.rows import Row, rows_of
+from trainer.scorer import Scorer
+from trainer.steps import Outcome, Step
 from trainer.vocabulary import TokenScores
 
 
-@dataclass(frozen=True)
-class Step:
-    """What one batch did; None where no row had an advantage, so that no step was taken."""
+class Minibatch(NamedTuple):
+    """What one optimizer step learns from: this rank's micro-batches and what is known of their tokens."""
 
-    loss: float
-    ratio_mean: float
-    """Mean importance ratio over the trained tokens."""
-    clip_fraction: float
-    """Share of the trained tokens on which the clip was in force."""
-    grad_norm: float
-    """Before clipping."""
-    taken: bool
-    """False when loss or gradients were not finite: the weights stayed as they were."""
+    batches: list[MicroBatch]
+    tokens: list[Tokens]
+    filled: int
+    """Positions on all ranks that are no padding."""
 
 
 class Learner:
@@ -46,44 +41,31 @@ class Learner:
         self.model = model.build(architecture, config)
         self.network: Any = self.model.module
         hf.load(policy, architecture, self.network)
+        self.scorer = Scorer(config, architecture, self.model)
+        self.reference = reference.load(config, policy)
         self.optimizer = Optimizer(config, self.model)
 
     def step(self, groups: Sequence[Group]) -> Step | None:
-        """Learn from one batch. Without any advantage nothing moves, Adam's momentum included."""
-        rows = rows_of(groups, self.config)
-        if not rows:
-            return None
-        self.optimizer.zero_gradients()
-        loss, ratio, clipped, tokens = self._forward_backward(self._micro_batches(rows)).tolist()
-        norm, taken = self.optimizer.step(usable=math.isfinite(loss))
-        return Step(loss, ratio / tokens, clipped / tokens, norm, taken)
+        """Learn from one batch. None without a row to learn from: nothing moves, Adam's momentum included.
+
+        Each minibatch is a batch of its own in normalization and gradient clipping. What log-probabilities
+        are compared with, those of old policy and reference, is from the batch's beginning.
+        """
+        c = self.config
+        parts = [rows_of(part, c) for part in minibatches(groups, c.minibatches)]
+        dropped, truncated = sum(part.dropped for part in parts), sum(part.truncated for part in parts)
+        ready = [self._minibatch(part.learned) for part in parts if part.learned]
+        if not ready:
+            return steps.nothing(dropped=dropped) if dropped else None
+        outcomes = [self._optimize(minibatch) for _ in range(c.epochs) for minibatch in ready]
+        return steps.together(outcomes, c, dropped=dropped, truncated=truncated)
 
     def scores(self, batch: MicroBatch) -> TokenScores:
         """Log-probabilities and entropies of the completion tokens at the sampling temperature [tokens].
 
         On the only pipeline stage, of this rank's part of the sequences.
         """
-        return self._scores(batch, self._hidden(batch))
-
-    def _hidden(self, batch: MicroBatch) -> Tensor:
-        """What the model makes of a part of a micro-batch [1, positions, hidden]; between stages, laid out
-        as megatron-core does."""
-        return self.model(
-            batch.tokens_T[None],
-            batch.positions_T[None],
-            None,
-            packed_seq_params=layers.packed(batch.lengths, batch.tokens_T.device),
-        )
-
-    def _scores(self, batch: MicroBatch, hidden_1TH: Tensor) -> TokenScores:
-        hidden_TH = model.whole(hidden_1TH[0], sequence_parallel=self.config.sequence_parallel)
-        return model.token_scores(
-            self.network,
-            self.architecture,
-            batch.chosen(hidden_TH),
-            batch.chosen(batch.targets_T),
-            batch.chosen(batch.temperature_T),
-        )
+        return self.scorer.scores(batch, self.scorer.hidden(batch))
 
     def weights(self) -> dict[str, Tensor]:
         """All weights under their Hugging Face names."""
@@ -121,42 +103,36 @@ class Learner:
         halves = 2 * self.config.context_parallel if self.config.context_parallel > 1 else 1
         return Multiples(sequence=halves, batch=math.lcm(halves, shared * self.config.context_parallel))
 
-    def _forward_backward(self, batches: Sequence[MicroBatch]) -> Tensor:
-        """Accumulate gradients; returns all ranks' sums of loss, ratio, clipped tokens and tokens [4]."""
-        accumulate: Any = get_forward_backward_func()
-        reports = accumulate(
-            forward_step_func=self._forward,
-            data_iterator=iter(batches),
-            model=[self.model],
-            num_microbatches=len(batches),
-            seq_length=1,  # stages tell each other the shapes
-            micro_batch_size=1,
-        )
-        sums = torch.zeros(4, dtype=torch.float64, device=ranks.device())
-        for report in reports:  # none, but on the last stage
-            sums += report["sums"]
-        dist.all_reduce(sums, group=parallel_state.get_data_parallel_group(with_context_parallel=True))
-        ranks.from_last_stage(sums)
-        return sums
+    def _minibatch(self, rows: Sequence[Row]) -> Minibatch:
+        batches = self._micro_batches(rows)
+        unknown = [None] * len(batches)
+        old = self.scorer.logprobs(batches) if self.config.recomputes_old else unknown
+        reference = self.reference.logprobs(batches) if self.reference else unknown
+        tokens = [
+            Tokens(b.chosen(b.sampler_T), b.chosen(b.advantages_T), old_N, reference_N)
+            for b, old_N, reference_N in zip(batches, old, reference, strict=True)
+        ]
+        return Minibatch(batches, tokens, filled=sum(row.tokens for row in rows))
 
-    def _forward(self, batches: Iterator[MicroBatch], _: Any) -> tuple[Tensor, Any]:
-        batch = next(batches)
-        hidden = self._hidden(batch)
-        if parallel_state.is_pipeline_last_stage():
-            hidden = self._scores(batch, hidden).logprobs_N
-        return hidden, lambda logprobs_N: self._loss(batch, logprobs_N)
+    def _optimize(self, minibatch: Minibatch) -> Outcome:
+        """One optimizer step. Gradients are accumulated over the micro-batches."""
+        self.optimizer.zero_gradients()
+        losses = [partial(self._loss, *known) for known in zip(*minibatch[:2], strict=True)]
+        found = measures.together(self.scorer.run(minibatch.batches, losses))
+        norm, taken = self.optimizer.step(usable=math.isfinite(found.loss))
+        return Outcome(found, minibatch.filled, norm, taken)
 
-    def _loss(self, batch: MicroBatch, logprobs_N: Tensor) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-        token = self._token_loss(logprobs_N, batch.chosen(batch.sampler_T), batch.chosen(batch.advantages_T))
-        loss = (token.loss_N * batch.chosen(batch.weights_T)).sum()
-        tokens = torch.tensor(len(logprobs_N), dtype=torch.int, device=logprobs_N.device)
-        sums = [loss.detach(), token.ratio_N.sum(), token.clipped_N.sum(), tokens]
-        return loss, tokens, {"sums": torch.stack([s.double() for s in sums])}
+    def _loss(self, batch: MicroBatch, tokens: Tokens, scores: TokenScores) -> tuple[Tensor, Tensor, Tensor]:
+        found = self._objective(scores, tokens)
+        loss = (found.loss_N * batch.chosen(batch.weights_T)).sum()
+        count = torch.tensor(len(found.loss_N), dtype=torch.int, device=loss.device)
+        return loss, count, measures.measured(loss, found, scores, batch, tokens.sampler_N)
 
-    def _token_loss(self, logprobs_N: Tensor, sampler_N: Tensor, advantages_N: Tensor) -> TokenLoss:
-        c = self.config
-        if c.importance_cap is not None:
-            return grpo.truncated_loss(logprobs_N, sampler_N, advantages_N, cap=c.importance_cap)
-        return grpo.clipped_loss(
-            logprobs_N, sampler_N, advantages_N, clip_low=c.clip_low, clip_high=c.clip_high
-        )
+    def _objective(self, scores: TokenScores, tokens: Tokens) -> Objective:
+        return grpo.objective(scores.logprobs_N, scores.entropy_N, tokens, self.config)
+
+
+def minibatches(groups: Sequence[Group], count: int) -> list[Sequence[Group]]:
+    """A batch in `count` parts alike in groups, in their order; some are empty where there are fewer."""
+    bounds = [len(groups) * part // count for part in range(count + 1)]
+    return [groups[start:end] for start, end in pairwise(bounds)]

@@ -71,7 +71,7 @@ class Lead:
             directory.resolve() / "checkpoints", self.config.policy, settings.keep_checkpoints
         )
         self.journal = Journal(directory / "batches.jsonl")
-        self.report, self.health = Report(stream), Health(settings.max_bad_steps)
+        self.report, self.health = Report(stream), Health(settings)
         self.stop, self.finish = stopping.watch(), stopping.watch_for_finish()
         self.idle_turns = 0
 
@@ -133,7 +133,7 @@ class Lead:
             step = self.learner.step(batch)
         self.journal.add(self.version, batch)
         trained, self.version = self.version, self.version + 1
-        self.step += step is not None and step.taken
+        self.step += step.steps_taken if step else 0
         self.health.check(self.version, step)
         if self.version % self.settings.publish_every == 0 and not self.is_over:
             self._release()

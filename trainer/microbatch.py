@@ -25,7 +25,8 @@ class MicroBatch:
     """Rows that go through the model together.
 
     Per position [T]: token, its place in its sequence, target (the token that follows), whether the target is
-    part of a completion; and of those that are: sampler log-prob, temperature, advantage, weight.
+    part of a completion; and of those that are: sampler log-prob, whether the sampler saw the same prompt,
+    temperature, advantage, weight.
     """
 
     lengths: tuple[int, ...]
@@ -35,6 +36,7 @@ class MicroBatch:
     targets_T: Tensor
     completion_T: Tensor
     sampler_T: Tensor
+    as_sampled_T: Tensor
     temperature_T: Tensor
     advantages_T: Tensor
     weights_T: Tensor
@@ -82,7 +84,7 @@ def collate(rows: Sequence[Row], multiples: Multiples) -> MicroBatch:
     lengths = (*filled, rest) if rest else tuple(filled)
     width = sum(lengths)
     tokens_T, targets_T = (torch.zeros(width, dtype=torch.int64) for _ in range(2))
-    completion_T = torch.zeros(width, dtype=torch.bool)
+    completion_T, as_sampled_T = (torch.zeros(width, dtype=torch.bool) for _ in range(2))
     sampler_T, advantages_T, weights_T = (torch.zeros(width) for _ in range(3))
     temperature_T = torch.ones(width)
     start = 0
@@ -92,7 +94,7 @@ def collate(rows: Sequence[Row], multiples: Multiples) -> MicroBatch:
         tokens_T[start:end], targets_T[start:end] = ids[:-1], ids[1:]
         predicting = slice(end - len(row.completion_ids), end)
         completion_T[predicting] = True
-        sampler_T[predicting] = torch.tensor(row.logprobs)
+        sampler_T[predicting], as_sampled_T[predicting] = torch.tensor(row.logprobs), row.as_sampled
         temperature_T[predicting], advantages_T[predicting] = row.temperature, row.advantage
         weights_T[predicting] = row.weight
         start += length
@@ -103,6 +105,7 @@ def collate(rows: Sequence[Row], multiples: Multiples) -> MicroBatch:
         targets_T=targets_T,
         completion_T=completion_T,
         sampler_T=sampler_T,
+        as_sampled_T=as_sampled_T,
         temperature_T=temperature_T,
         advantages_T=advantages_T,
         weights_T=weights_T,

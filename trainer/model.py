@@ -49,6 +49,25 @@ def build(architecture: Architecture, settings: TrainerConfig) -> DistributedDat
     It ends before its output layer: called, a last stage gives hidden states [1, positions, hidden], and
     whoever wants log-probabilities has them from token_scores.
     """
+    model = _network(architecture, settings)
+    parallel = DistributedDataParallelConfig(
+        grad_reduce_in_fp32=True,
+        use_distributed_optimizer=True,
+        overlap_grad_reduce=settings.overlap,
+        overlap_param_gather=settings.overlap,
+    )
+    shared = DistributedDataParallel(model.config, parallel, model)
+    if settings.overlap:
+        model.config.no_sync_func = shared.no_sync
+    return shared
+
+
+def frozen(architecture: Architecture, settings: TrainerConfig) -> GPTModel:
+    """The same for a model that is only asked: without room for gradients."""
+    return _network(architecture, settings).requires_grad_(requires_grad=False).eval()
+
+
+def _network(architecture: Architecture, settings: TrainerConfig) -> GPTModel:
     config = _config(architecture, settings)
     spec: Any = block_spec(get_num_layers_to_build(config), qk_norm=architecture.family.qk_norm)
     model = GPTModel(
@@ -69,16 +88,7 @@ def build(architecture: Architecture, settings: TrainerConfig) -> DistributedDat
         output_layer: Any = model.output_layer
         output_layer.forward = _handed_on
     model.cuda(torch.cuda.current_device())
-    parallel = DistributedDataParallelConfig(
-        grad_reduce_in_fp32=True,
-        use_distributed_optimizer=True,
-        overlap_grad_reduce=settings.overlap,
-        overlap_param_gather=settings.overlap,
-    )
-    shared = DistributedDataParallel(config, parallel, model.to(config.params_dtype))
-    if settings.overlap:
-        config.no_sync_func = shared.no_sync
-    return shared
+    return model.to(config.params_dtype)
 
 
 def token_scores(

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from schemas import Group
 from trainer import ranks, stopping
-from trainer.learner import Learner, Step
+from trainer.learner import Learner
+from trainer.steps import Step
 
 
 class Train(msgspec.Struct, frozen=True, tag="train"):

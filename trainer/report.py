@@ -5,10 +5,11 @@ import math
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 
 from schemas import Group
 from trainer.batches import Arrivals
-from trainer.learner import Step
+from trainer.steps import Step
 from trainer.stream import TrainerStream
 from trainer.tally import Tally
 
@@ -91,16 +92,11 @@ class Report:
 
 
 def _outcome_values(outcome: Step | None) -> dict[str, float]:
-    if outcome is None:
-        return {}
-    values = {
-        "loss": outcome.loss,
-        "ratio_mean": outcome.ratio_mean,
-        "clip_fraction": outcome.clip_fraction,
-        "grad_norm": outcome.grad_norm,
-        "bad_steps": float(not outcome.taken),
+    """Every field of the step under its own name, but what was not measured or is no number."""
+    values = {} if outcome is None else asdict(outcome)
+    return {
+        name: float(value) for name, value in values.items() if value is not None and math.isfinite(value)
     }
-    return {name: value for name, value in values.items() if math.isfinite(value)}
 
 
 def _age_values(ages_seen: Sequence[int]) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from numpy.typing import NDArray
@@ -23,6 +23,10 @@ class Row:
     advantage: float
     weight: float
     """Of each of its tokens in the batch's loss."""
+    as_sampled: bool = True
+    """Whether it is learned from under the prompt that the sampler saw."""
+    truncated: bool = False
+    """Whether it ends before its completion did."""
 
     @property
     def tokens(self) -> int:
@@ -30,16 +34,50 @@ class Row:
         return len(self.prompt_ids) + len(self.completion_ids) - 1
 
 
-def rows_of(groups: Sequence[Group], config: TrainerConfig) -> list[Row]:
-    """The rows of a batch that move the policy: those with an advantage and a completion.
+class Rows(NamedTuple):
+    """The rows of a batch that move the policy."""
 
-    The others are not run, but count in the normalization.
+    learned: list[Row]
+    dropped: int
+    """Rows left out because they are too long."""
+
+    @property
+    def truncated(self) -> int:
+        """Rows without their end because they are too long."""
+        return sum(row.truncated for row in self.learned)
+
+
+def rows_of(groups: Sequence[Group], config: TrainerConfig) -> Rows:
+    """The rows of a batch that move the policy: those with an advantage and a completion; where there is a KL
+    or entropy term, all judged ones with a completion.
+
+    The others are not run, but count in the normalization, and so do rows dropped for their length; of
+    truncated ones counts what is left.
     """
+    most = config.max_tokens_per_microbatch
     scored = [scored for group in groups for scored in _scored(group, config)]
+    if config.long_rows == "truncate":
+        scored = [_truncated(row, most) for row in scored]
     lengths_R = torch.tensor([len(row.completion_ids) for row in scored])
     weights_R = grpo.row_weights(lengths_R, config.normalization, constant_length=config.constant_length)
     weighted = zip(scored, weights_R.tolist(), strict=True)
-    return [replace(row, weight=w) for row, w in weighted if row.advantage != 0.0 and w > 0.0]
+    moving = [
+        replace(row, weight=w)
+        for row, w in weighted
+        if (row.advantage != 0.0 or config.learns_from_silence) and w > 0.0
+    ]
+    kept = [row for row in moving if row.tokens <= most or config.long_rows == "alone"]
+    return Rows(kept, dropped=len(moving) - len(kept))
+
+
+def _truncated(row: Row, most: int) -> Row:
+    """Without as much of its end as is too long; whole where the prompt alone is."""
+    left = len(row.completion_ids) - max(0, row.tokens - most)
+    if left == len(row.completion_ids) or left <= 0:
+        return row
+    return replace(
+        row, completion_ids=row.completion_ids[:left], logprobs=row.logprobs[:left], truncated=True
+    )
 
 
 def _scored(group: Group, config: TrainerConfig) -> list[Row]:
@@ -57,6 +95,7 @@ def _scored(group: Group, config: TrainerConfig) -> list[Row]:
             temperature=group.sampling.temperature,
             advantage=advantage,
             weight=0.0,
+            as_sampled=not bare,
         )
         for t, advantage in zip(group.trajectories, advantages, strict=True)
         if t.reward is not None

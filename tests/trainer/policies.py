@@ -59,12 +59,21 @@ def hf_logprobs(
     model: transformers.PreTrainedModel, trajectory: Trajectory, temperature: float
 ) -> torch.Tensor:
     """Log-probabilities of a completion [completion], each sequence alone and unpadded."""
+    return hf_scores(model, trajectory, temperature)[0]
+
+
+def hf_scores(
+    model: transformers.PreTrainedModel, trajectory: Trajectory, temperature: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Those, and the entropies of the distributions that the tokens are from [completion]."""
     prompt, completion = (
         torch.tensor(a.numpy()).long() for a in (trajectory.prompt_ids, trajectory.completion_ids)
     )
     ids = torch.cat([prompt, completion])[None]
     logits = model(input_ids=ids).logits[0, len(prompt) - 1 : -1] / temperature
-    return torch.log_softmax(logits, -1).gather(-1, completion[:, None])[:, 0]
+    logprobs = torch.log_softmax(logits, -1)
+    entropy = -(logprobs.exp() * logprobs).sum(-1)
+    return logprobs.gather(-1, completion[:, None])[:, 0], entropy
 
 
 def sampled_groups(

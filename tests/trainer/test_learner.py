@@ -2,21 +2,24 @@ import copy
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 import torch
+from transformers import PreTrainedModel
 
 import schemas
 from mentor_stream.config import parse_section
 from schemas import Group
-from tests.trainer.policies import hf_logprobs, hf_model, sampled_groups
+from tests.trainer.policies import hf_logprobs, hf_model, hf_scores, sampled_groups
 from trainer import architecture, packing
 from trainer.config import TrainerConfig
-from trainer.grpo import TokenLoss
-from trainer.learner import Learner, Step
+from trainer.grpo import Objective
+from trainer.learner import Learner, minibatches
 from trainer.microbatch import Multiples, collate
 from trainer.rows import rows_of
+from trainer.steps import Step
 
 pytestmark = pytest.mark.usefixtures("rank")
 
@@ -59,7 +62,7 @@ def test_logprobs_are_those_of_each_sequence_alone(policy_of: Callable[..., Path
     policy = policy_of()
     learner, theirs = a_learner(policy), hf_model(policy)
     groups = sampled_groups(policy, 4)
-    rows = rows_of(groups, learner.config)
+    rows = rows_of(groups, learner.config).learned
     (packs,) = packing.packs([row.tokens for row in rows], 40, 1)
     assert len(packs) > 1
     for pack in packs:
@@ -73,35 +76,138 @@ def test_logprobs_are_those_of_each_sequence_alone(policy_of: Callable[..., Path
     )
 
 
-def reference_step(model: torch.nn.Module, groups: Sequence[Group], lr: float) -> float:
-    """One GRPO step in plain torch on the transformers model: per sequence, no padding, token mean."""
-    terms, tokens = [], 0
-    for group in groups:
-        rewards = torch.tensor([t.reward for t in group.trajectories])
-        advantages = (rewards - rewards.mean()) / (rewards.std() + 1e-6)
-        for trajectory, advantage in zip(group.trajectories, advantages, strict=True):
-            new = hf_logprobs(model, trajectory, group.sampling.temperature)  # pyright: ignore[reportArgumentType]
-            ratio = (new - torch.tensor(trajectory.logprobs.numpy())).exp()
-            terms.append(-torch.minimum(ratio * advantage, ratio.clamp(0.8, 1.28) * advantage).sum())
-            tokens += len(trajectory.completion_ids)
-    loss = torch.stack(terms).sum() / tokens
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    torch.optim.AdamW(model.parameters(), lr=lr, betas=(0.9, 0.95), weight_decay=0.0).step()
-    return loss.item()
+def token_terms(theirs: tuple[torch.Tensor, ...], advantage: float, settings: dict[str, Any]) -> torch.Tensor:
+    """What each token of one completion adds to the loss, from the formulas as the docs have them."""
+    new, entropy, old, sampler, reference = theirs
+    cap, recompute = settings.get("importance_cap"), settings.get("old_logprobs") == "recompute"
+    ratio = (new - (old if recompute else sampler)).exp()
+    loss = -torch.minimum(ratio * advantage, ratio.clamp(0.8, 1.28) * advantage)
+    if recompute and cap:
+        loss = loss * (old - sampler).exp().clamp(max=cap)
+    elif cap:
+        loss = -ratio.detach().clamp(max=cap) * advantage * (new - new.detach()).exp()
+    r = reference - new
+    loss = loss + settings.get("kl_coef", 0.0) * (r.exp() - 1 - r)
+    return loss - settings.get("entropy_coef", 0.0) * entropy
 
 
-@pytest.mark.parametrize("family", ["llama", "qwen3"])
-def test_a_step_is_that_of_plain_torch(policy_of: Callable[..., Path], family: str) -> None:
-    policy = policy_of(family)
-    groups = off_policy(sampled_groups(policy, 3))
-    learner, model = a_learner(policy), hf_model(policy)
-    step = learner.step(groups)
+def reference_losses(
+    model: PreTrainedModel, start: PreTrainedModel, groups: Sequence[Group], lr: float, **settings: Any
+) -> list[float]:
+    """GRPO in plain torch on the transformers model: per sequence, unpadded, token mean over a minibatch."""
+    parameters = list(model.parameters())
+    adam = torch.optim.AdamW(parameters, lr=lr, betas=(0.9, 0.95), weight_decay=0.0)
+    batch_began = copy.deepcopy(model)
+    losses: list[float] = []
+    share = len(groups) // settings.get("minibatches", 1)
+    parts = [groups[i : i + share] for i in range(0, len(groups), share)]
+    for part in parts * settings.get("epochs", 1):
+        terms, tokens = [], 0
+        for group in part:
+            rewards = torch.tensor([t.reward for t in group.trajectories])
+            advantages = ((rewards - rewards.mean()) / (rewards.std() + 1e-6)).tolist()
+            for trajectory, advantage in zip(group.trajectories, advantages, strict=True):
+                temperature = group.sampling.temperature
+                new, entropy = hf_scores(model, trajectory, temperature)
+                with torch.no_grad():
+                    old, reference = (hf_logprobs(m, trajectory, temperature) for m in (batch_began, start))
+                theirs = new, entropy, old, torch.tensor(trajectory.logprobs.numpy()), reference
+                terms.append(token_terms(theirs, advantage, settings).sum())
+                tokens += len(trajectory.completion_ids)
+        loss = torch.stack(terms).sum() / tokens
+        adam.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+        adam.step()
+        losses.append(loss.item())
+    return losses
+
+
+MANY = {"epochs": 2, "minibatches": 2}
+CORRECTED = {"old_logprobs": "recompute", "importance_cap": 1.1}
+REGULARIZED = {"kl_coef": 0.5, "entropy_coef": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("family", "settings"),
+    [
+        ("llama", {}),
+        ("qwen3", {}),
+        ("llama", {"importance_cap": 1.1}),
+        ("llama", CORRECTED),
+        ("llama", REGULARIZED),
+        ("llama", MANY),
+        ("qwen3", MANY | CORRECTED | REGULARIZED),
+    ],
+    ids=["clipped", "qwen3", "truncated", "corrected", "regularized", "several steps", "everything"],
+)
+def test_a_batch_does_what_plain_torch_does(
+    policy_of: Callable[..., Path], family: str, settings: dict[str, Any]
+) -> None:
+    policy, other = policy_of(family), policy_of("qwen2")
+    groups = off_policy(sampled_groups(policy, 4, temperature=0.8))
+    if "kl_coef" in settings:
+        ours = a_learner(policy, lr=1e-3, reference=other, max_tokens_per_microbatch=40, **settings)
+    else:
+        ours = a_learner(policy, lr=1e-3, max_tokens_per_microbatch=40, **settings)
+    model = hf_model(policy)
+    step = ours.step(groups)
+    losses = reference_losses(model, hf_model(other), groups, 1e-3, **settings)
     assert step
     assert step.clip_fraction > 0
-    assert step.loss == pytest.approx(reference_step(model, groups, 1e-2), abs=1e-6)
-    for name, ours in weights(learner).items():
-        torch.testing.assert_close(ours, model.get_parameter(name).detach(), rtol=0, atol=2e-4)
+    assert step.steps_taken == len(losses)
+    assert step.loss == pytest.approx(sum(losses) / len(losses), abs=2e-6)
+    for name, weight in weights(ours).items():
+        torch.testing.assert_close(weight, model.get_parameter(name).detach(), rtol=0, atol=2e-5, msg=name)
+
+
+def test_epochs_go_on_where_the_first_pass_began(policy_of: Callable[..., Path]) -> None:
+    """Of the log-probs compared with, that is: a second batch of the same groups starts anew."""
+    policy = policy_of()
+    groups = off_policy(sampled_groups(policy, 2))
+    settings = {"old_logprobs": "recompute"}
+    once = a_learner(policy, epochs=2, **settings).step(groups)
+    fresh = a_learner(policy, **settings)
+    twice = [fresh.step(groups), fresh.step(groups)]
+    assert once
+    assert [step.ratio_max for step in twice if step] == [1.0, 1.0]
+    assert once.ratio_max > 1.01
+
+
+def test_a_gap_to_the_sampler_is_measured_before_anything_moved(policy_of: Callable[..., Path]) -> None:
+    policy = policy_of()
+    groups = off_policy(sampled_groups(policy, 4), shift=0.3)
+    steps = [a_learner(policy, max_logprob_gap=0.2, **s).step(groups) for s in ({}, MANY | CORRECTED)]
+    for step in steps:
+        assert step
+        assert step.logprob_gap_mean == pytest.approx(0.3, abs=1e-4)
+        assert step.logprob_gap_max == pytest.approx(0.3, abs=1e-3)
+        assert step.logprob_gap_alarm
+
+
+def test_tokens_learned_from_under_another_prompt_are_not_compared_with_the_samplers(
+    policy_of: Callable[..., Path],
+) -> None:
+    policy = policy_of()
+    guided = [
+        msgspec.structs.replace(group, bare_prompt_ids=schemas.ids([7, 8, 9]))
+        for group in sampled_groups(policy, 2)
+    ]
+    learner = a_learner(policy, hint_context="drop")
+    only, mixed = learner.step(guided), learner.step([*guided, *sampled_groups(policy, 1, seed=5)])
+    assert only
+    assert (only.logprob_gap_mean, only.logprob_gap_max, only.logprob_gap_alarm) == (None, None, False)
+    assert mixed
+    assert mixed.logprob_gap_mean is not None
+
+
+def test_padding_is_what_positions_hold_no_token(policy_of: Callable[..., Path]) -> None:
+    policy = policy_of()
+    groups = sampled_groups(policy, 2)
+    step = a_learner(policy).step(groups)
+    assert step
+    assert step.padding_fraction == 0.0
+    assert step.trained_tokens == sum(group.completion_tokens for group in groups)
 
 
 @pytest.mark.parametrize("normalization", ["token", "sequence", "constant"])
@@ -117,10 +223,9 @@ def test_micro_batches_change_no_result(policy_of: Callable[..., Path], normaliz
         assert step.grad_norm == pytest.approx(steps[0].grad_norm, rel=1e-5)
 
 
-def test_a_batch_without_signal_moves_nothing_not_even_momentum(policy_of: Callable[..., Path]) -> None:
-    policy = policy_of()
-    groups = sampled_groups(policy, 2)
-    silent = [
+def silenced(groups: Sequence[Group]) -> list[Group]:
+    """The same groups, every answer judged wrong."""
+    return [
         msgspec.structs.replace(
             group,
             trajectories=tuple(
@@ -130,13 +235,70 @@ def test_a_batch_without_signal_moves_nothing_not_even_momentum(policy_of: Calla
         )
         for group in groups
     ]
+
+
+def test_a_batch_without_signal_moves_nothing_not_even_momentum(policy_of: Callable[..., Path]) -> None:
+    policy = policy_of()
+    groups = sampled_groups(policy, 2)
     learner, twin = a_learner(policy), a_learner(policy)
     learner.step(groups)
     twin.step(groups)
     before = copy.deepcopy(weights(learner))
-    assert learner.step(silent) is None
+    assert learner.step(silenced(groups)) is None
     assert all(torch.equal(before[name], now) for name, now in weights(learner).items())
     assert learner.step(groups) == twin.step(groups)
+
+
+@pytest.mark.parametrize("settings", [{"entropy_coef": 0.1}, {"kl_coef": 0.1}], ids=["entropy", "KL"])
+def test_a_batch_without_signal_follows_the_other_terms(
+    policy_of: Callable[..., Path], settings: dict[str, Any]
+) -> None:
+    policy = policy_of()
+    groups = sampled_groups(policy, 2)
+    learner = a_learner(policy, **settings)
+    learner.step(groups)
+    silent = learner.step(silenced(groups))
+    again = learner.step(silenced(groups))
+    assert silent
+    assert again
+    assert (silent.steps_taken, silent.grad_norm > 0) == (1, True)
+    if silent.kl is not None and again.kl is not None:
+        assert 0 < again.kl < silent.kl
+    else:
+        assert again.entropy > silent.entropy
+
+
+def test_the_run_s_first_policy_is_its_own_reference_at_no_distance(policy_of: Callable[..., Path]) -> None:
+    policy = policy_of()
+    step = a_learner(policy, kl_coef=0.1, max_tokens_per_microbatch=40).step(sampled_groups(policy, 3))
+    assert step
+    assert step.kl == 0.0
+
+
+def test_a_minibatch_without_signal_takes_no_step(policy_of: Callable[..., Path]) -> None:
+    policy = policy_of()
+    groups = sampled_groups(policy, 2)
+    both, first = a_learner(policy, minibatches=2), a_learner(policy)
+    found = both.step([groups[0], *silenced(groups[1:])])
+    assert found == first.step(groups[:1])
+    assert found
+    assert found.steps_taken == 1
+
+
+def test_a_batch_of_too_long_rows_alone_takes_no_step_and_says_so(policy_of: Callable[..., Path]) -> None:
+    policy = policy_of()
+    groups = sampled_groups(policy, 2)
+    step = a_learner(policy, long_rows="drop", max_tokens_per_microbatch=2).step(groups)
+    assert step
+    assert (step.taken, step.bad_steps, step.dropped_rows) == (False, 0, 8)
+
+
+@pytest.mark.parametrize(("groups", "count"), [(7, 3), (2, 5), (6, 1), (6, 6)])
+def test_minibatches_have_every_group_once_and_are_alike(groups: int, count: int) -> None:
+    parts = minibatches([object()] * groups, count)  # pyright: ignore[reportArgumentType]
+    assert len(parts) == count
+    assert sum(len(part) for part in parts) == groups
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
 def test_the_learning_rate_warms_up(policy_of: Callable[..., Path]) -> None:
@@ -183,20 +345,42 @@ def test_bf16_is_close_to_fp32(policy_of: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize("damage", [float("nan"), float("inf")])
+@pytest.mark.parametrize("settings", [{}, MANY | CORRECTED | REGULARIZED], ids=["plain", "everything"])
 def test_a_batch_whose_loss_is_no_number_moves_nothing_and_the_next_one_learns(
-    policy_of: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, damage: float
+    policy_of: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, damage: float, settings: dict[str, Any]
 ) -> None:
     policy = policy_of()
     groups = sampled_groups(policy, 2)
-    learner, untouched = a_learner(policy), a_learner(policy)
+    learner, untouched = a_learner(policy, **settings), a_learner(policy, **settings)
     with monkeypatch.context() as damaged:
         damaged.setattr(
             learner,
-            "_token_loss",
-            lambda logprobs, *_: TokenLoss(logprobs * damage, logprobs.detach(), logprobs > 0),
+            "_objective",
+            lambda scores, _: Objective(
+                scores.logprobs_N * damage, scores.logprobs_N.detach(), scores.logprobs_N > 0, None
+            ),
         )
         step = learner.step(groups)
     assert step
     assert not step.taken
+    assert step.bad_steps == learner.config.epochs * learner.config.minibatches
     assert all(torch.equal(w, weights(untouched)[name]) for name, w in weights(learner).items())
     assert learner.step(groups) == untouched.step(groups)
+
+
+@pytest.mark.parametrize("who", ["reference", "old policy"])
+def test_log_probs_that_are_no_numbers_are_a_bad_step_wherever_they_are_from(
+    policy_of: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, who: str
+) -> None:
+    policy = policy_of()
+    learner = a_learner(policy, **MANY, **CORRECTED, **REGULARIZED)
+    before = copy.deepcopy(weights(learner))
+    asked = learner.reference if who == "reference" else learner.scorer
+    assert asked
+    honest = asked.logprobs
+    damaged = lambda batches: [x * math.nan for x in honest(batches) if x is not None]  # noqa: E731
+    monkeypatch.setattr(asked, "logprobs", damaged)
+    step = learner.step(sampled_groups(policy, 2))
+    assert step
+    assert (step.taken, step.bad_steps) == (False, 4)
+    assert all(torch.equal(before[name], now) for name, now in weights(learner).items())

@@ -20,12 +20,13 @@ def a_row(number: int, prompt: int, completion: int) -> Row:
         temperature=1.0 + number,
         advantage=float(number),
         weight=1.0 / (number + 1),
+        as_sampled=number % 2 == 0,
     )
 
 
 def learned_from(batch: MicroBatch) -> dict[int, tuple[float, ...]]:
     """What each target comes with."""
-    values = batch.sampler_T, batch.advantages_T, batch.weights_T, batch.temperature_T
+    values = (batch.sampler_T, batch.as_sampled_T, batch.advantages_T, batch.weights_T, batch.temperature_T)
     rows = zip(*(batch.chosen(v).tolist() for v in values), strict=True)
     return dict(zip(batch.chosen(batch.targets_T).tolist(), rows, strict=True))
 
@@ -38,7 +39,7 @@ def test_every_completion_token_is_predicted_once_from_the_token_before(
     batch = collate(rows, multiples)
     assert (batch.chosen(batch.targets_T) == batch.chosen(batch.tokens_T) + 1).all()
     assert learned_from(batch) == {
-        int(token): (logprob, row.advantage, float(np.float32(row.weight)), row.temperature)
+        int(token): (logprob, row.as_sampled, row.advantage, float(np.float32(row.weight)), row.temperature)
         for row in rows
         for token, logprob in zip(row.completion_ids, row.logprobs, strict=True)
     }
