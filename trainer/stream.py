@@ -22,6 +22,7 @@ from mentor_stream.stream import Delivery, Stream
 from mentor_stream.topics import Topic
 from schemas import Group, RecordError
 from trainer import places
+from trainer.starvation import Situation, situation
 
 R = TypeVar("R", bound=schemas.Record)
 
@@ -72,6 +73,10 @@ class TrainerStream:
     def report(self, values: dict[str, float], policy_version: int) -> None:
         """Publish metrics."""
         self._portal.call(partial(telemetry.report, self._stream, values, policy_version=policy_version))
+
+    def situation(self) -> Situation:
+        """Why no group comes."""
+        return self._portal.call(situation, self._stream)
 
     def bury(self, message: Message, error: RecordError) -> None:
         """Keep a record that cannot be trained on as a dead letter."""
