@@ -8,8 +8,9 @@ orders.py, ranks.py, stopping.py   what all ranks do together; the processes; ho
 learner.py                         one batch: rows.py, packing.py, microbatch.py, scorer.py (through a model),
                                    vocabulary.py (log-probs), grpo/ (the formulas), measures.py,
                                    optimizer.py, steps.py (what came of it); reference.py for the KL
-architecture.py, model.py, layers.py  the model: what config.json says, and how it is built
-hf.py, parameters.py                   Hugging Face directories in and out
+architecture.py, rope.py           the model: what config.json says,
+model.py, layers.py                and how it is built
+hf.py, parameters.py, tensorfiles.py  Hugging Face directories in and out, a tensor at a time
 release.py, checkpoint.py, shards.py  what stays on disk
 report.py, tally.py, journal.py, health.py  what is told, and when to give up
 precision.py, cpu.py               number formats; hosts without CUDA

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trainer import rope
+from trainer.rope import Rope
+
 
 @dataclass(frozen=True)
 class Family:
@@ -18,26 +21,37 @@ class Family:
     """Its attention always adds a bias to queries, keys and values, whatever config.json says."""
     qk_norm: bool = False
     """It normalises the queries and keys of each head."""
+    head_dim: int | None = None
+    """Size of a head where config.json says nothing; None where the heads share the hidden size."""
 
 
 FAMILIES = {
     "LlamaForCausalLM": Family(),
     "Qwen2ForCausalLM": Family(qkv_bias=True),
-    "Qwen3ForCausalLM": Family(qk_norm=True),
+    "Qwen3ForCausalLM": Family(qk_norm=True, head_dim=128),
 }
 """By the class that config.json names. A family that differs by these flags only is one entry here."""
 
 _NEEDED = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size", "vocab_size")
-_SIZES = (*_NEEDED, "num_key_value_heads", "head_dim", "max_position_embeddings")
+_POSITIONS = ("max_position_embeddings", "original_max_position_embeddings")
+_SIZES = (*_NEEDED, *_POSITIONS, "num_key_value_heads", "head_dim")
 _SHAPES = {
     "architectures": (list, "a list"),
     "rope_parameters": (dict, "an object"),
     "rope_scaling": (dict, "an object"),
-    "rope_theta": (int | float, "a number"),
+    "layer_types": (list, "a list"),
     "rms_norm_eps": (int | float, "a number"),
 }
-
-_LLAMA3_BOUNDS = {"low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 8192}
+_ABSENT = (
+    "mlp_bias",
+    "use_sliding_window",
+    "use_mrope",
+    "num_experts",
+    "num_local_experts",
+    "n_routed_experts",
+)
+"""What a model must not have."""
+_SILU = ("silu", "swish")
 
 
 @dataclass(frozen=True)
@@ -53,9 +67,7 @@ class Architecture:
     ffn: int
     vocabulary: int
     norm_eps: float
-    rope_theta: float
-    rope_factor: float | None
-    """Factor of the Llama 3 frequency scaling, None without."""
+    rope: Rope
     max_positions: int
     tied: bool
 
@@ -72,47 +84,43 @@ def read(policy: Path) -> Architecture:
         raise UnsupportedModel(f"config.json is no JSON: {error}") from error
     if problems := list(_misshapen(config)) or list(_problems(config)):
         raise UnsupportedModel("; ".join(problems))
-    heads, hidden = config["num_attention_heads"], config["hidden_size"]
-    rope = _rope(config)
+    heads, hidden, family = config["num_attention_heads"], config["hidden_size"], FAMILIES[_family(config)]
+    positions = config.get("max_position_embeddings") or 2048
     return Architecture(
-        family=FAMILIES[_family(config)],
+        family=family,
         layers=config["num_hidden_layers"],
         hidden=hidden,
         heads=heads,
         kv_heads=config.get("num_key_value_heads") or heads,
-        head_dim=config.get("head_dim") or hidden // heads,
+        head_dim=config.get("head_dim") or family.head_dim or hidden // heads,
         ffn=config["intermediate_size"],
         vocabulary=config["vocab_size"],
         norm_eps=config.get("rms_norm_eps", 1e-6),
-        rope_theta=float(rope.get("rope_theta", 10_000.0)),
-        rope_factor=float(rope["factor"]) if rope["rope_type"] == "llama3" else None,
-        max_positions=config.get("max_position_embeddings", 2048),
+        rope=rope.read(config, positions),
+        max_positions=positions,
         tied=bool(config.get("tie_word_embeddings", False)),
     )
 
 
 def indivisible(architecture: Architecture, tensor_parallel: int) -> list[str]:
-    """Parts that `tensor_parallel` ranks cannot share evenly, with their sizes."""
-    parts = {
-        "attention heads": architecture.heads,
-        "key-value heads": architecture.kv_heads,
-        "MLP width": architecture.ffn,
-        "vocabulary": architecture.vocabulary,
-    }
-    return [f"{name} ({size})" for name, size in parts.items() if size % tensor_parallel]
+    """Parts that `tensor_parallel` ranks cannot share evenly, with their sizes.
+
+    A vocabulary is filled up to what they can share. Ranks may share a key-value head, each with some of its
+    queries.
+    """
+    parts = {"attention heads": architecture.heads, "MLP width": architecture.ffn}
+    found = [f"{name} ({size})" for name, size in parts.items() if size % tensor_parallel]
+    groups = architecture.kv_heads
+    if groups % tensor_parallel and tensor_parallel % groups:
+        found.append(f"key-value heads ({groups})")
+    words = architecture.vocabulary
+    if -(-words // tensor_parallel) * (tensor_parallel - 1) >= words:  # the last rank would have none
+        found.append(f"vocabulary ({words})")
+    return found
 
 
 def _family(config: Mapping[str, Any]) -> str:
     return str((config.get("architectures") or ["none"])[0])
-
-
-def _rope(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Rotary settings in one form: transformers 5 nests them, 4 spread them over the config."""
-    nested = config.get("rope_parameters") or config.get("rope_scaling") or {}
-    rope = {"rope_type": nested.get("type", "default"), **nested}
-    if "rope_theta" in config:
-        rope.setdefault("rope_theta", config["rope_theta"])
-    return rope
 
 
 def _misshapen(config: Any) -> Iterator[str]:
@@ -137,21 +145,23 @@ def _problems(config: Mapping[str, Any]) -> Iterator[str]:
     for key in _NEEDED:
         if config.get(key) is None:
             yield f"{key} is missing"
-    if config.get("hidden_act", "silu") != "silu":
-        yield f"hidden_act {config['hidden_act']} is not supported, only silu"
-    for key in ("mlp_bias", "use_sliding_window"):
-        if config.get(key):
-            yield f"{key} is not supported"
+    yield from _option_problems(config)
     if config.get("attention_bias") and not family.qkv_bias:
         yield "attention_bias is not supported"
-    yield from _rope_problems(_rope(config))
+    heads, groups = (config.get(key) or 1 for key in ("num_attention_heads", "num_key_value_heads"))
+    if heads % groups:
+        yield f"num_attention_heads is {heads}, which num_key_value_heads ({groups}) does not divide"
+    yield from rope.problems(config)
 
 
-def _rope_problems(rope: Mapping[str, Any]) -> Iterator[str]:
-    kind = rope["rope_type"]
-    if kind not in ("default", "llama3"):
-        yield f"rotary type {kind} is not supported, only default and llama3"
-    if kind == "llama3" and any(rope.get(key) != value for key, value in _LLAMA3_BOUNDS.items()):
-        yield f"llama3 rotary scaling is supported with {_LLAMA3_BOUNDS} only"
-    if rope.get("partial_rotary_factor", 1.0) != 1.0:
-        yield "partial_rotary_factor is not supported"
+def _option_problems(config: Mapping[str, Any]) -> Iterator[str]:
+    if config.get("hidden_act", "silu") not in _SILU:
+        yield f"hidden_act {config['hidden_act']} is not supported, only silu"
+    for key in _ABSENT:
+        if config.get(key):
+            yield f"{key} is not supported"
+    for kind in sorted({str(kind) for kind in config.get("layer_types") or ()} - {"full_attention"}):
+        yield f"layer_types holds {kind}, which is not supported, only full_attention"
+    if quantised := config.get("quantization_config"):
+        method = quantised.get("quant_method", "unknown") if isinstance(quantised, dict) else quantised
+        yield f"quantised weights (quantization_config: {method}) are not supported; use the original model"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mentor_stream.component import Component
 from mentor_stream.config import Config
 from mentor_stream.topics import TopicsConfig
-from trainer import architecture
+from trainer import architecture, parameters, tensorfiles
 from trainer.architecture import Architecture, UnsupportedModel
 from trainer.config import TrainerConfig
 
@@ -33,14 +33,16 @@ def _policy_problems(config: Config, settings: TrainerConfig) -> Iterator[str]:
         what = "not a directory" if policy.exists() else "no such directory"
         yield f"run.policy is {str(policy)!r}: {what}. Give a Hugging Face model's directory."
         return
-    wanted = {"config.json": "config.json", "*.safetensors": "weights", "tokenizer*": "tokenizer"}
+    wanted = {"config.json": "config.json", "tokenizer*": "tokenizer"}
     for pattern, what in wanted.items():
         if not any(policy.glob(pattern)):
             yield f"run.policy is {str(policy)!r}: it holds no {what} ({pattern})."
             if pattern == "config.json":
                 return
     try:
-        yield from _parallel_problems(architecture.read(policy), settings)
+        model = architecture.read(policy)
+        tensorfiles.checked(policy, parameters.shapes(model))
+        yield from _parallel_problems(model, settings)
     except (UnsupportedModel, OSError) as error:
         yield f"run.policy is {str(policy)!r}: {error}."
 

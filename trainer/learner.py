@@ -1,7 +1,7 @@
 """One optimization step on this rank: groups in, moved weights and measurements out."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -67,8 +67,8 @@ class Learner:
         """
         return self.scorer.scores(batch, self.scorer.hidden(batch))
 
-    def weights(self) -> dict[str, Tensor]:
-        """All weights under their Hugging Face names."""
+    def weights(self) -> Iterator[tuple[str, Tensor]]:
+        """On rank 0, each weight under its Hugging Face name; every rank goes through to the end."""
         self.optimizer.settle()
         return hf.gather(self.architecture, self.network)
 

@@ -147,7 +147,7 @@ class Lead:
         self.releases.publish(self.version, self.step, consumed, fill, final=final)
 
     def _export(self, directory: Path) -> None:
-        hf.save(self.config.policy, self.learner.weights(), directory)
+        hf.save(self.config.policy, self.learner.architecture, self.learner.weights(), directory)
 
     def _save(self) -> None:
         ledger, consumed_ids = self.arrivals.ledger(), self.arrivals.consumed_ids()

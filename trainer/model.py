@@ -1,5 +1,6 @@
 """The policy as a megatron-core GPTModel, shaped by an Architecture."""
 
+import math
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from megatron.core.transformer import TransformerConfig
 from megatron.core.transformer.transformer_block import get_num_layers_to_build
 from torch import Tensor
 
-from trainer import precision, vocabulary
+from trainer import precision, ranks, vocabulary
 from trainer.architecture import Architecture
 from trainer.config import Recompute, TrainerConfig
 from trainer.layers import block_spec
@@ -73,17 +74,16 @@ def _network(architecture: Architecture, settings: TrainerConfig) -> GPTModel:
     model = GPTModel(
         config,
         spec,
-        vocab_size=architecture.vocabulary,
+        vocab_size=_padded(architecture.vocabulary, settings.tensor_parallel),
         max_sequence_length=architecture.max_positions,
         pre_process=parallel_state.is_pipeline_first_stage(),
         post_process=parallel_state.is_pipeline_last_stage(),
         parallel_output=True,
         share_embeddings_and_output_weights=architecture.tied,
         position_embedding_type="rope",
-        rotary_base=architecture.rope_theta,  # pyright: ignore[reportArgumentType]
-        rope_scaling=architecture.rope_factor is not None,
-        rope_scaling_factor=architecture.rope_factor or 1.0,
     )
+    # megatron-core knows llama3 with one set of bounds only, and rounds otherwise than transformers.
+    model.rotary_pos_emb.inv_freq = architecture.rope.frequencies(architecture.head_dim).to(ranks.device())
     if model.post_process:
         output_layer: Any = model.output_layer
         output_layer.forward = _handed_on
@@ -117,6 +117,11 @@ def whole(hidden_TH: Tensor, *, sequence_parallel: bool) -> Tensor:
     return copy_to_tensor_model_parallel_region(hidden_TH)
 
 
+def _padded(vocabulary: int, tensor_parallel: int) -> int:
+    """Words that the ranks can share evenly; those after the model's own are never anybody's."""
+    return -(-vocabulary // tensor_parallel) * tensor_parallel
+
+
 def _tensor_parallel_group() -> Any:
     alone = parallel_state.get_tensor_model_parallel_world_size() == 1
     return None if alone else parallel_state.get_tensor_model_parallel_group()
@@ -134,6 +139,8 @@ def _config(architecture: Architecture, settings: TrainerConfig) -> TransformerC
         num_attention_heads=architecture.heads,
         num_query_groups=architecture.kv_heads,
         kv_channels=architecture.head_dim,
+        # Rotated queries and keys both have the factor; all their dimensions are rotated.
+        softmax_scale=architecture.rope.attention_factor**2 / math.sqrt(architecture.head_dim),
         ffn_hidden_size=architecture.ffn,
         gated_linear_unit=True,
         activation_func=torch.nn.functional.silu,

@@ -1,6 +1,6 @@
 """What all ranks do together: rank 0 orders it and does its part, the others follow."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -53,8 +53,8 @@ class AllRanks:
         _give(Train(tuple(groups)))
         return self._learner.step(groups)
 
-    def weights(self) -> dict[str, Tensor]:
-        """All weights under their Hugging Face names."""
+    def weights(self) -> Iterator[tuple[str, Tensor]]:
+        """Each weight under its Hugging Face name, to be gone through to the end."""
         _give(Export())
         return self._learner.weights()
 
@@ -81,7 +81,8 @@ def follow(learner: Learner) -> None:
             case Train(groups):
                 learner.step(groups)
             case Export():
-                learner.weights()
+                for _ in learner.weights():
+                    pass
             case Save(directory):
                 learner.save(Path(directory))
             case Load(directory):

@@ -7,6 +7,7 @@ The weights go to a file of OUT and the checkpoint to a directory, both of the w
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,10 +17,11 @@ from megatron.core import parallel_state
 from safetensors.torch import save_file
 
 from mentor_stream.config import parse_section
-from tests.trainer.policies import sampled_groups
+from tests.trainer.policies import sampled_groups, weights_of
 from trainer import architecture, ranks
 from trainer.config import TrainerConfig
-from trainer.learner import Learner, Step
+from trainer.learner import Learner
+from trainer.steps import Step
 
 STEPS = 3
 GROUPS = 5
@@ -30,6 +32,8 @@ OF_ONE = "one"
 class Learned(NamedTuple):
     losses: list[float]
     norms: list[float]
+    told: dict[str, Any]
+    """All that the last step says, but for padding: that is each way's own."""
     weights: dict[str, torch.Tensor]
 
 
@@ -49,9 +53,10 @@ def learned(policy: Path, options: dict[str, Any], checkpoint: Path) -> Learned:
     learner, steps = a_learner(policy, options), list[Step]()
     for number in range(STEPS):
         steps.append(step(learner, policy, number))
-        weights = learner.weights()  # as for a release, between two steps
+        weights = weights_of(learner.weights())  # as for a release, between two steps
     with_directory(checkpoint, learner.save)
-    return Learned([s.loss for s in steps], [s.grad_norm for s in steps], weights)
+    told = {name: value for name, value in asdict(steps[-1]).items() if name != "padding_fraction"}
+    return Learned([s.loss for s in steps], [s.grad_norm for s in steps], told, weights)
 
 
 def goes_on(policy: Path, options: dict[str, Any], checkpoint: Path) -> float:
@@ -75,11 +80,11 @@ def main(policy: Path, out: Path, ways: list[dict[str, Any]]) -> None:
     for number, way in enumerate(ways):
         parallel_state.destroy_model_parallel()
         ranks.share(*(way.get(f"{kind}_parallel", 1) for kind in ("tensor", "pipeline", "context")))
-        losses, norms, weights = learned(policy, way, out / str(number))
+        losses, norms, told, weights = learned(policy, way, out / str(number))
         after = goes_on(policy, way, out / OF_ONE)
         if ranks.is_lead():
             save_file(weights, out / f"{number}.safetensors")
-            found = {"losses": losses, "norms": norms, "after": after}
+            found = {"losses": losses, "norms": norms, "told": told, "after": after}
             sys.stdout.write(json.dumps(found) + "\n")
     ranks.stop()
 

@@ -1,5 +1,6 @@
 """Tiny random policies, and groups really sampled from them."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +28,40 @@ LLAMA3 = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 8192,
 }
+SHORT = {"factor": 4.0, "original_max_position_embeddings": 16, "rope_theta": 100.0}
+"""Scaled so soon that a test gets beyond what the model knew before."""
+YARN = SHORT | {"rope_type": "yarn"}
+ROPES: dict[str, dict[str, Any]] = {
+    "linear": {"rope_type": "linear", "factor": 2.5, "rope_theta": 100.0},
+    "llama3 with bounds": SHORT | {"rope_type": "llama3", "low_freq_factor": 2.0, "high_freq_factor": 6.0},
+    "yarn": YARN,
+    "yarn with bounds": YARN | {"beta_fast": 8.0, "beta_slow": 2.0, "truncate": False},
+    "yarn with mscale": YARN | {"mscale": 2.0, "mscale_all_dim": 0.5},
+    "yarn with attention factor": YARN | {"attention_factor": 0.7},
+}
+DISTILLED = {
+    "bos_token_id": 0,
+    "eos_token_id": 0,
+    "max_window_layers": 28,
+    "sliding_window": 4096,
+    "use_mrope": False,
+    "use_sliding_window": False,
+}
+"""What DeepSeek-R1-Distill-Qwen says beside its sizes."""
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama": ("Llama", {"rope_parameters": {"rope_theta": 100.0}}),
     "llama3": ("Llama", {"rope_parameters": LLAMA3}),
     "qwen2": ("Qwen2", {}),
     "qwen3": ("Qwen3", {"head_dim": 16}),
-}
+    "distilled": ("Qwen2", DISTILLED),
+    "odd": ("Llama", {"vocab_size": VOCABULARY + 1, "rope_parameters": {"rope_theta": 100.0}}),
+} | {name: ("Llama", {"rope_parameters": rope}) for name, rope in ROPES.items()}
 
 
 def write_policy(directory: Path, family: str = "llama", *, tied: bool = False) -> Path:
     """A Hugging Face directory: 2 layers, 4 heads on 2 key-value heads, biases and norms that matter."""
     name, settings = FAMILIES[family]
-    model = a_model(name, seed=3, **SHAPE, **settings, tie_word_embeddings=tied)
+    model = a_model(name, seed=3, **(SHAPE | settings), tie_word_embeddings=tied)
     with torch.no_grad():
         for parameter_name, parameter in model.named_parameters():
             if "norm" in parameter_name:
@@ -48,6 +71,11 @@ def write_policy(directory: Path, family: str = "llama", *, tied: bool = False) 
     model.save_pretrained(directory)
     a_tokenizer([f"w{i}" for i in range(VOCABULARY)], unknown="w0").save_pretrained(directory)
     return directory
+
+
+def weights_of(tensors: Iterable[tuple[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    """All weights that a learner or a model gives, as they are now."""
+    return {name: tensor.clone() for name, tensor in tensors}
 
 
 def hf_model(policy: Path) -> transformers.PreTrainedModel:

@@ -3,10 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.trainer.policies import DISTILLED, LLAMA3
 from trainer import architecture
 from trainer.architecture import FAMILIES, Family, UnsupportedModel
 
-LLAMA = {
+SMALL = {
     "architectures": ["LlamaForCausalLM"],
     "num_hidden_layers": 2,
     "hidden_size": 32,
@@ -18,17 +19,8 @@ LLAMA = {
 
 
 def described(directory: Path, **changes: object) -> Path:
-    (directory / "config.json").write_text(json.dumps(LLAMA | changes))
+    (directory / "config.json").write_text(json.dumps(SMALL | changes))
     return directory
-
-
-@pytest.mark.parametrize(
-    "spelling",
-    [{"rope_theta": 500.0}, {"rope_parameters": {"rope_theta": 500.0, "rope_type": "default"}}],
-    ids=["transformers 4", "transformers 5"],
-)
-def test_rotary_settings_are_read_in_both_spellings(tmp_path: Path, spelling: dict) -> None:
-    assert architecture.read(described(tmp_path, **spelling)).rope_theta == 500.0
 
 
 @pytest.mark.parametrize(
@@ -39,8 +31,14 @@ def test_rotary_settings_are_read_in_both_spellings(tmp_path: Path, spelling: di
         ({"hidden_act": "gelu"}, "gelu"),
         ({"attention_bias": True}, "attention_bias"),
         ({"use_sliding_window": True}, "use_sliding_window"),
-        ({"rope_scaling": {"type": "linear", "factor": 2.0}}, "linear"),
-        ({"rope_parameters": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 2.0}}, "llama3"),
+        ({"layer_types": ["full_attention", "sliding_attention"]}, "layer_types holds sliding_attention"),
+        ({"architectures": ["Qwen3MoeForCausalLM"]}, "Qwen3MoeForCausalLM is not supported"),
+        ({"num_experts": 8}, "num_experts is not supported"),
+        ({"use_mrope": True}, "use_mrope is not supported"),
+        ({"quantization_config": {"quant_method": "awq"}}, "quantization_config: awq"),
+        ({"num_key_value_heads": 3}, r"num_attention_heads is 4, which num_key_value_heads \(3\)"),
+        ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, "rotary type dynamic"),
+        ({"partial_rotary_factor": 0.5}, "partial_rotary_factor"),
         ({"vocab_size": None}, "vocab_size is missing"),
         ({"vocab_size": "many"}, "vocab_size is 'many', expected a whole number"),
         ({"num_attention_heads": 0}, "num_attention_heads is 0, expected a whole number"),
@@ -70,7 +68,7 @@ def test_an_unknown_architecture_is_refused_with_the_known_ones(tmp_path: Path) 
     [
         ("LlamaForCausalLM", Family()),
         ("Qwen2ForCausalLM", Family(qkv_bias=True)),
-        ("Qwen3ForCausalLM", Family(qk_norm=True)),
+        ("Qwen3ForCausalLM", Family(qk_norm=True, head_dim=128)),
     ],
 )
 def test_a_model_is_of_the_family_that_it_names(tmp_path: Path, name: str, family: Family) -> None:
@@ -83,7 +81,37 @@ def test_a_family_that_differs_by_flags_is_one_entry(tmp_path: Path, monkeypatch
     assert found.family == Family(qkv_bias=True, qk_norm=True)
 
 
+@pytest.mark.parametrize(
+    ("distilled", "family", "kind"),
+    [
+        ("Qwen2ForCausalLM", Family(qkv_bias=True), "default"),
+        ("LlamaForCausalLM", Family(), "llama3"),
+    ],
+)
+def test_what_distilled_models_say_and_do_not_use_is_no_obstacle(
+    tmp_path: Path, distilled: str, family: Family, kind: str
+) -> None:
+    scaling = None if kind == "default" else {key: v for key, v in LLAMA3.items() if key != "rope_theta"}
+    said = DISTILLED | {"rope_theta": 10_000, "rope_scaling": scaling, "pretraining_tp": 1, "use_cache": True}
+    found = architecture.read(described(tmp_path, architectures=[distilled], **said))
+    assert (found.family, found.rope.kind, found.tied) == (family, kind, False)
+
+
+def test_a_head_has_the_size_of_its_family_where_nothing_is_said(tmp_path: Path) -> None:
+    assert architecture.read(described(tmp_path)).head_dim == 8
+    assert architecture.read(described(tmp_path, architectures=["Qwen3ForCausalLM"])).head_dim == 128
+
+
 def test_parts_that_ranks_cannot_share_are_named(tmp_path: Path) -> None:
-    shape = architecture.read(described(tmp_path))
+    shape = architecture.read(described(tmp_path, num_attention_heads=12, num_key_value_heads=6))
     assert architecture.indivisible(shape, 2) == []
-    assert architecture.indivisible(shape, 4) == ["key-value heads (2)", "vocabulary (66)"]
+    assert architecture.indivisible(shape, 4) == ["key-value heads (6)"]
+    assert architecture.indivisible(shape, 9) == [
+        "attention heads (12)", "MLP width (48)", "key-value heads (6)",
+    ]  # fmt: skip
+
+
+def test_ranks_share_any_vocabulary_of_which_each_has_words(tmp_path: Path) -> None:
+    assert architecture.indivisible(architecture.read(described(tmp_path, vocab_size=67)), 4) == []
+    few = architecture.read(described(tmp_path, vocab_size=6))
+    assert architecture.indivisible(few, 4) == ["vocabulary (6)"]

@@ -1,3 +1,5 @@
+import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,8 +38,8 @@ def test_a_good_config_has_no_problems(tmp_path: Path, policy_of: Callable[..., 
     ("trainer", "named"),
     [
         (
-            "tensor_parallel = 4",
-            "trainer.tensor_parallel is 4: it does not divide the model's key-value heads",
+            "tensor_parallel = 3",
+            "trainer.tensor_parallel is 3: it does not divide the model's attention heads (4)",
         ),
         (
             "pipeline_parallel = 3",
@@ -58,6 +60,19 @@ def test_a_policy_without_parts_is_named(tmp_path: Path) -> None:
     assert "no such directory" in next(iter(check(config(tmp_path, tmp_path / "none"))))
     (tmp_path / "empty").mkdir()
     assert "config.json" in next(iter(check(config(tmp_path, tmp_path / "empty"))))
+
+
+def test_a_policy_whose_files_are_not_its_model_is_named(
+    tmp_path: Path, policy_of: Callable[..., Path]
+) -> None:
+    policy = shutil.copytree(policy_of(), tmp_path / "policy")
+    described = json.loads((policy / "config.json").read_text()) | {"num_hidden_layers": 3}
+    (policy / "config.json").write_text(json.dumps(described))
+    [problem] = check(config(tmp_path, policy))
+    assert "tensors are missing: model.layers.2" in problem
+    (policy / "model.safetensors").rename(policy / "pytorch_model.bin")
+    [problem] = check(config(tmp_path, policy))
+    assert "pytorch_model.bin is not read" in problem
 
 
 def test_a_file_is_not_called_missing_where_the_policy_is_wanted(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from transformers import PreTrainedModel
 import schemas
 from mentor_stream.config import parse_section
 from schemas import Group
-from tests.trainer.policies import hf_logprobs, hf_model, hf_scores, sampled_groups
+from tests.trainer.policies import hf_logprobs, hf_model, hf_scores, sampled_groups, weights_of
 from trainer import architecture, packing
 from trainer.config import TrainerConfig
 from trainer.grpo import Objective
@@ -30,7 +30,7 @@ def a_learner(policy: Path, **settings: object) -> Learner:
 
 
 def weights(learner: Learner) -> dict[str, torch.Tensor]:
-    return learner.weights()
+    return weights_of(learner.weights())
 
 
 def off_policy(groups: Sequence[Group], shift: float = 0.3) -> list[Group]:

@@ -1,6 +1,6 @@
 """Orders as they are given and followed; that two ranks learn what one learns is in test_process.py."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,9 @@ class Pupil:
     def step(self, groups: Sequence[Any]) -> None:
         self.calls.append(("step", *groups))
 
-    def weights(self) -> None:
-        self.calls.append(("weights",))
+    def weights(self) -> Iterator[tuple[str, None]]:
+        yield "first", None
+        self.calls.append(("weights",))  # only by who goes on to the end
 
     def save(self, directory: Path) -> None:
         self.calls.append(("save", directory))
@@ -45,7 +46,7 @@ def test_followers_do_all_that_the_lead_does(monkeypatch: pytest.MonkeyPatch) ->
     lead, follower = Pupil(), Pupil()
     ranked = everyone(lead)
     ranked.step([a_group("WR"), a_group("RW", query=a_query(position=1))])
-    ranked.weights()
+    assert list(ranked.weights()) == [("first", None)]
     ranked.save(Path("a/b"))
     ranked.load(Path("a/c"))
     ranked.leave()
