@@ -1,6 +1,7 @@
 """The mentor: reads collapsed groups, answers with guided queries. Start with mentor.py.
 
-casework.py is what it decides, backlog.py which case is next, teaching.py a guide at work, guides/ who
+casework.py is what it decides, backlog.py which case is next, teaching.py a guide at work,
+returned.py what it returned, guides/ who
 writes the hint (fdcg/ is the paper's), leak/ what keeps the answer out of it, budget.py its length, tally.py
 its counts.
 

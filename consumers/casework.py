@@ -2,9 +2,14 @@
 
 from enum import Enum
 
+from msgspec.structs import replace
+
 import schemas
 from consumers.guides.base import Lesson
 from schemas import Diagnosis, Group, Hint, Origin, Outcome, Query
+
+MAX_ERROR = 200
+"""Characters kept of an error and of the reason in a diagnosis that has to be short."""
 
 
 class Action(Enum):
@@ -82,6 +87,14 @@ def diagnosis(group: Group, guide: str, lesson: Lesson, guided: Query | None, se
         seconds=seconds,
         policy_version=group.oldest_version,
     )
+
+
+def shortened(record: Diagnosis) -> Diagnosis:
+    """A diagnosis without what its calls said, for a topic that does not take all of it."""
+    calls = tuple(
+        replace(call, result="", error=call.error and call.error[:MAX_ERROR]) for call in record.calls
+    )
+    return replace(record, calls=calls, reason=record.reason[:MAX_ERROR])
 
 
 def untaught(group: Group, action: Action, version: int) -> Lesson:

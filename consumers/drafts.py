@@ -21,19 +21,19 @@ _REFUSAL = re.compile(
 )
 _ERROR = re.compile(
     r"""
-    ^\W*(?:[\w.]*(?:error|exception)|status|http)\b[\s:(]*(?:code[\s:]+)?[45]\d\d\W*$
+    ^\W*(?:(?:\w[\w.]*)?(?:error|exception)|status|http)\b[\s:(]*(?:code[\s:]+)?[45]\d\d\W*$
     | ^\W*(?:error|status|http)\ (?:status\ )?code\b
     | traceback\ \(most\ recent\ call\ last\)
     | \brate[\ _-]?limit(?:ed)?\b.{0,60}\b(?:retry|try\ again|exceeded|reached|error)\b
     | \b(?:too\ many\ requests|internal\ server\ error|bad\ gateway|service\ unavailable|gateway\ time-?out)\b
-    | ^\W*(?:[\w.]*error|exception|request|connection)\b.{0,40}
+    | ^\W*(?:(?:\w[\w.]*)?error|exception|request|connection)\b.{0,40}
       \b(?:timed?[\ -]?out|refused|overloaded|api\ key|server)\b
     | \b(?:insufficient_quota|context_length_exceeded|invalid_request_error|invalid\ api\ key)\b
-    | ^\W*\{?\s*["']error["']\s*:
+    | ^\W*["']error["']\s*:
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_PAGE = re.compile(r"<\s*/?\s*(?:!doctype|html|head|body|title|script|meta|div)\b", re.IGNORECASE)
+_PAGE = re.compile(r"<\s{0,9}/?\s{0,9}(?:!doctype|html|head|body|title|script|meta|div)\b", re.IGNORECASE)
 _THINKING = re.compile(
     r"""
     </?\s*(?:think|thinking|thoughts?|reasoning|scratchpad|analysis|reflection)\s*>
@@ -81,6 +81,8 @@ _TALK = re.compile(
 _ENDS_OPEN = re.compile(
     r"(?:[,(\[{=]|[^\W\d_]{2,}-|\s(?:the|an|and|or|because|your|whose|than|into))\Z", re.IGNORECASE
 )
+UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\U000e0000-\U000e007f]")
+"""What no text has: control characters but for tabs and ends of lines, and letters that only machines see."""
 _KINDS = (
     (_REFUSAL.match, "a refusal"),
     (_ERROR.search, "an error message"),
@@ -88,6 +90,7 @@ _KINDS = (
     (_THINKING.search, "thinking aloud"),
     (_PROMPT.search, "a piece of a prompt"),
     (_TALK.search, "talk about the hint"),
+    (UNSEEN.search, "control characters"),
 )
 
 

@@ -19,6 +19,7 @@ from consumers.leak.guard import GuardMode, guarding
 from consumers.tally import Tally
 from consumers.teaching import Teacher
 from mentor_stream import plugins, releases, telemetry, topics
+from mentor_stream.broker import MessageTooLarge
 from mentor_stream.component import Component
 from mentor_stream.config import Config, Section
 from mentor_stream.process import serve
@@ -26,12 +27,13 @@ from mentor_stream.prompts import PromptConfig
 from mentor_stream.sampling import RolloutConfig
 from mentor_stream.stream import Delivery, Stream, opened
 from mentor_stream.topics import TopicsConfig
-from schemas import Group, PolicyRelease, Query
+from schemas import Group, Outcome, OversizedRecord, PolicyRelease, Query
 
 GUIDES = "consumers.guides"
 REPORT_SECONDS = 1.0
 PASSED_OVER_AT_ONCE = 64
 """Cases that no guide sees and that are being recorded: reading waits when there are more."""
+TOO_LARGE = (OversizedRecord, MessageTooLarge)
 MOST_WAITING_BYTES = 256 * 2**20
 """Of the cases that wait; what it is that max_backlog bounds when completions are very long."""
 
@@ -122,14 +124,20 @@ class Mentor:
         lesson = await self._lesson(group)
         guided = casework.guided_query(group, self._teacher.guide.name, lesson.hint) if lesson.hint else None
         if guided:
-            await self._stream.publish(topics.GUIDED, guided)
+            try:
+                await self._stream.publish(topics.GUIDED, guided)
+            except TOO_LARGE as error:
+                lesson, guided = Lesson(Outcome.SILENT, f"the lesson: {error}", None, lesson.calls), None
         await self._record(group, lesson, guided, time.perf_counter() - began)
         case.done()
         self._slots.release()
 
     async def _record(self, group: Group, lesson: Lesson, guided: Query | None, seconds: float) -> None:
         record = casework.diagnosis(group, self._teacher.guide.name, lesson, guided, seconds)
-        await self._stream.publish(topics.DIAGNOSES, record)
+        try:
+            await self._stream.publish(topics.DIAGNOSES, record)
+        except TOO_LARGE:
+            await self._stream.publish(topics.DIAGNOSES, casework.shortened(record))
         self._tally.count(record)
 
     def _decided(self, group: Group) -> Action:

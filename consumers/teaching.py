@@ -3,11 +3,14 @@
 import logging
 from dataclasses import dataclass
 from functools import partial
+from traceback import format_exception_only
 
 from consumers import casework
 from consumers.budget import Budget
+from consumers.chat.templates import printable
 from consumers.guides.base import Case, Guide, Lesson
 from consumers.leak.guard import Guard
+from consumers.returned import Unusable, read
 from schemas import Group, Outcome
 
 MAX_REASON = 2000
@@ -37,12 +40,16 @@ class Teacher:
         return await self._inspected(case, await self._taught(case))
 
     async def _taught(self, case: Case) -> Lesson:
-        """One that raises costs its own case the lesson, and the diagnosis says so."""
+        """One that raises, or returns no lesson, costs its own case the lesson, and the diagnosis says so."""
         try:
-            return await self.guide.teach(case)
+            return read(await self.guide.teach(case))
+        except Unusable as unusable:
+            log.exception("guide %s returned no lesson for group %s", self.guide.name, case.group.group_id)
+            return Lesson(Outcome.SILENT, f"the guide returned {unusable}"[:MAX_REASON])
         except Exception as error:
             log.exception("guide %s failed on group %s", self.guide.name, case.group.group_id)
-            return Lesson(Outcome.SILENT, f"the guide raised {type(error).__name__}: {error}"[:MAX_REASON])
+            said = printable("".join(format_exception_only(error)).strip())
+            return Lesson(Outcome.SILENT, f"the guide raised {said}"[:MAX_REASON])
 
     async def _inspected(self, case: Case, lesson: Lesson) -> Lesson:
         if lesson.hint is None:

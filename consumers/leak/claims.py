@@ -56,5 +56,8 @@ def spelled(wanted: str, said: str, asked: str) -> bool:
 
 def _asserted(word: str, said: str) -> bool:
     """Whether a sentence ends in saying that something is so: `it is true.`, not `if it is true,`."""
-    claim = re.compile(rf"[^.!?\n]*\b(?:is|are) (?:always |never )?{word}\s*(?:[.!\n]|$)")
-    return any(not re.search(rf"\b{_OPEN}", match[0]) for match in claim.finditer(said))
+    claim = rf"\b(?:is|are) (?:always |never )?{word}\s*(?:[.!\n]|$)"
+    return any(
+        not re.search(rf"\b{_OPEN}", re.split(r"[.!?\n]", said[: match.start()])[-1] + match[0])
+        for match in re.finditer(claim, said)
+    )
