@@ -55,7 +55,7 @@ def learned(policy: Path, options: dict[str, Any], checkpoint: Path) -> Learned:
         steps.append(step(learner, policy, number))
         weights = weights_of(learner.weights())  # as for a release, between two steps
     with_directory(checkpoint, learner.save)
-    told = {name: value for name, value in asdict(steps[-1]).items() if name != "padding_fraction"}
+    told = {n: v for n, v in asdict(steps[-1]).items() if n != "padding_fraction" and v is not None}
     return Learned([s.loss for s in steps], [s.grad_norm for s in steps], told, weights)
 
 

@@ -22,6 +22,8 @@ SEQUENCE = {**TENSOR, "sequence_parallel": True}
 AHEAD = {**DATA, "overlap": True}
 ON_TWO = [TENSOR, SEQUENCE, PIPELINE, CONTEXT, DATA, AHEAD]
 RECOMPUTED = [SEQUENCE | {"recompute": "full"}, AHEAD | {"recompute": "selective"}]
+EVERY_TERM = {"kl_coef": 0.5, "entropy_coef": 0.1, "old_logprobs": "recompute", "importance_cap": 1.1}
+IN_STEPS = EVERY_TERM | {"epochs": 2, "minibatches": 2}
 ON_FOUR = [
     TENSOR | PIPELINE,
     SEQUENCE | CONTEXT,
@@ -43,9 +45,14 @@ def together(policy: Path, out: Path, ranks: int, ways: list[dict[str, Any]]) ->
 
 
 @pytest.mark.parametrize(
-    ("family", "tied", "ranks", "ways"),
-    [("qwen3", False, 2, ON_TWO), ("qwen2", True, 2, [*ON_TWO, *RECOMPUTED]), ("llama", True, 4, ON_FOUR)],
-    ids=["two, qwen3", "two, qwen2 tied", "four, llama tied"],
+    ("family", "tied", "ranks", "options", "ways"),
+    [
+        ("qwen3", False, 2, {}, ON_TWO),
+        ("qwen2", True, 2, {}, [*ON_TWO, *RECOMPUTED]),
+        ("llama", True, 4, {}, ON_FOUR),
+        ("qwen3", False, 2, IN_STEPS, [SEQUENCE, PIPELINE, CONTEXT, AHEAD]),
+    ],
+    ids=["two, qwen3", "two, qwen2 tied", "four, llama tied", "two, every term and several steps"],
 )
 def test_ranks_that_share_the_work_learn_what_one_learns_and_go_on_from_its_checkpoint(
     policy_of: Callable[..., Path],
@@ -53,17 +60,19 @@ def test_ranks_that_share_the_work_learn_what_one_learns_and_go_on_from_its_chec
     family: str,
     tied: bool,
     ranks: int,
+    options: dict[str, Any],
     ways: list[dict[str, Any]],
 ) -> None:
     policy = policy_of(family, tied=tied)
-    losses, norms, weights = learned(policy, {}, tmp_path / OF_ONE)
-    after = goes_on(policy, {}, tmp_path / OF_ONE)
-    found = together(policy, tmp_path, ranks, ways)
+    losses, norms, told, weights = learned(policy, options, tmp_path / OF_ONE)
+    after = goes_on(policy, options, tmp_path / OF_ONE)
+    found = together(policy, tmp_path, ranks, [options | way for way in ways])
     for number, (way, steps) in enumerate(zip(ways, found, strict=True)):
         assert steps["losses"] == pytest.approx(losses, abs=1e-6), way
         assert steps["norms"] == pytest.approx(norms, rel=1e-4), way
+        assert steps["told"] == pytest.approx(told, rel=1e-3, abs=1e-5), way
         assert steps["after"] == pytest.approx(after, abs=2e-6), f"{way} from one rank's checkpoint"
-        found_after = goes_on(policy, {}, tmp_path / str(number))
+        found_after = goes_on(policy, options, tmp_path / str(number))
         assert found_after == pytest.approx(after, abs=2e-6), f"one rank from the checkpoint of {way}"
         theirs = load_file(tmp_path / f"{number}.safetensors")
         assert theirs.keys() == weights.keys()

@@ -188,3 +188,23 @@ def test_two_ranks_learn_what_one_learns(tmp_path: Path, whole: Recording, group
     alone = next(r for r in whole.releases() if r.policy_version == 5)
     ours, theirs = (hf_model(Path(r.uri))(input_ids=ids).logits for r in (recording.releases()[-1], alone))
     torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-3)
+
+
+def test_what_each_batch_did_is_on_the_stream_and_optimizer_steps_are_counted(
+    tmp_path: Path, policy_of: Callable[..., Path]
+) -> None:
+    recording = Recording(tmp_path, policy_of())
+    recording.configure(
+        run="max_versions = 2", trainer="kl_coef = 0.1\nminibatches = 2\nepochs = 2\nmax_logprob_gap = 1e-7"
+    )
+    recording.append(sampled_groups(policy_of(), 8))
+    recording.finish()
+    assert recording.measured("steps_taken") == {1: 4.0, 2: 4.0}
+    assert recording.measured("step") == {1: 4.0, 2: 8.0}
+    assert recording.measured("bad_steps") == {1: 0.0, 2: 0.0}
+    assert recording.measured("logprob_gap_alarm") == {1: 1.0, 2: 1.0}
+    assert "trainer.max_logprob_gap is 1e-07" in recording.log()
+    for name in ("kl", "entropy", "ratio_max", "logprob_gap_mean", "logprob_gap_max", "trained_tokens"):
+        assert all(value > 0 for value in recording.measured(name).values()), name
+    for name in ("padding_fraction", "dropped_rows", "truncated_rows"):
+        assert set(recording.measured(name).values()) == {0.0}, name
