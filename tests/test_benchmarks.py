@@ -48,6 +48,29 @@ def test_the_broker_benchmark_has_a_row_for_every_promise(rows: list[dict[str, o
         assert {f"{engine}.memory.2000-records", f"{engine}.memory.growth"} <= names
 
 
+@pytest.mark.parametrize(
+    ("benchmark", "options", "names"),
+    [
+        (
+            "mentor",
+            ["--directory", "{directory}"],
+            {"mentor.in-flight-8", "mentor.in-flight-16", "mentor.mentors-2", "mentor.memory.growth"},
+        ),
+        ("trainer", [], {"trainer.step.tiny", "trainer.vocabulary.2k-tokens-128k-words"}),
+    ],
+)
+def test_a_little_of_a_benchmark_has_its_rows(
+    tmp_path: Path, benchmark: str, options: list[str], names: set[str]
+) -> None:
+    given = [option.format(directory=tmp_path) for option in options]
+    done = run(f"benchmarks.{benchmark}", "--quick", "--json", *given)
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert names <= {row["name"] for row in found}
+    assert all(list(row) == ["name", "value", "unit", "baseline", "ratio"] for row in found)
+    assert not list(tmp_path.iterdir()), "a benchmark leaves nothing behind"
+
+
 def test_the_broker_benchmark_without_a_kafka_says_how_to_get_one(tmp_path: Path) -> None:
     done = run("benchmarks.broker", "--engine", "kafka", "--quick", "--directory", str(tmp_path), PATH="")
     assert done.returncode == 1
