@@ -7,6 +7,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 
+from mentor_stream.broker import BrokerError
 from schemas import Group
 from trainer.batches import Arrivals
 from trainer.steps import Step
@@ -59,7 +60,7 @@ class Report:
         booked = arrivals.booked
         log.info(
             "no group for %.0f s: the next batch has %d of %d, %d guided ones are over their share; "
-            "%d plain groups came back, %d of them collapsed, %d were guided; are rollout and mentor up?",
+            "%d plain groups came back, %d of them collapsed, %d were guided; %s",
             STARVED_SECONDS,
             arrivals.placed,
             arrivals.rule.batch_groups,
@@ -67,7 +68,15 @@ class Report:
             booked.resolved,
             booked.collapsed,
             booked.guided,
+            self._reason(),
         )
+
+    def _reason(self) -> str:
+        """Why nothing comes. A broker that is away is waited for, so it is no error here."""
+        try:
+            return self._stream.situation().reason
+        except BrokerError as error:
+            return f"why is not known: {error}"
 
     def stepped(
         self, step: int, outcome: Step | None, ages_seen: Sequence[int], arrivals: Arrivals, version: int

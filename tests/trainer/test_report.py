@@ -1,0 +1,51 @@
+"""What the trainer's log says while no group comes."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from mentor_stream.broker import BrokerUnavailable
+from mentor_stream.component import load_config
+from tests.runs import write_config
+from trainer import report
+from trainer import stream as trainer_stream
+from trainer.batches import Arrivals, CutRule
+from trainer.report import Report
+
+RULE = CutRule(batch_groups=4, max_staleness=1, max_guided_fraction=1, keep_silent=False)
+
+
+def said(directory: Path, caplog: pytest.LogCaptureFixture, *, broken: bool = False) -> str:
+    config = load_config(Path(write_config(directory)))
+    with trainer_stream.connect(config) as stream, caplog.at_level(logging.INFO, "trainer.report"):
+        if broken:
+            stream.situation = _unavailable
+        Report(stream).starved(Arrivals(RULE))
+    return caplog.text
+
+
+def _unavailable() -> None:
+    raise BrokerUnavailable("run.broker is away")
+
+
+def test_a_trainer_without_groups_says_what_it_waits_for_and_why(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "STARVED_SECONDS", 0.0)
+    text = said(tmp_path, caplog)
+    assert "the next batch has 0 of 4" in text
+    assert "no rollout worker is at work (none was heard of): 0 questions wait for one" in text
+
+
+def test_a_broker_that_is_away_ends_no_trainer_that_asks_why_nothing_comes(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "STARVED_SECONDS", 0.0)
+    assert "why is not known: run.broker is away" in said(tmp_path, caplog, broken=True)
+
+
+def test_what_is_waited_for_is_not_said_at_every_turn(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert said(tmp_path, caplog) == ""
