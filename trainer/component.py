@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 from mentor_stream.component import Component
 from mentor_stream.config import Config
@@ -24,27 +25,47 @@ def check(config: Config) -> Iterator[str]:
             f"trainer.publish_every is {settings.publish_every}: samples of the last release are stale after "
             f"run.max_staleness + 1 = {config.run.max_staleness + 1} batches. Set it to that or less."
         )
-    yield from _policy_problems(config, settings)
-
-
-def _policy_problems(config: Config, settings: TrainerConfig) -> Iterator[str]:
+    if settings.minibatches > config.run.batch_groups:
+        yield (
+            f"trainer.minibatches is {settings.minibatches}: a batch has no more than run.batch_groups = "
+            f"{config.run.batch_groups} groups to part. Set it to that or less."
+        )
     policy = config.run.policy
-    if not policy.is_dir():
-        what = "not a directory" if policy.exists() else "no such directory"
-        yield f"run.policy is {str(policy)!r}: {what}. Give a Hugging Face model's directory."
+    yield from _model_problems("run.policy", policy, settings, tokenizer=True)
+    if settings.reference is not None:
+        problems = list(_model_problems("trainer.reference", settings.reference, settings, tokenizer=False))
+        yield from problems or _reference_problems(settings.reference, policy)
+
+
+def _model_problems(setting: str, place: Path, settings: TrainerConfig, *, tokenizer: bool) -> Iterator[str]:
+    if not place.is_dir():
+        what = "not a directory" if place.exists() else "no such directory"
+        yield f"{setting} is {str(place)!r}: {what}. Give a Hugging Face model's directory."
         return
-    wanted = {"config.json": "config.json", "tokenizer*": "tokenizer"}
+    wanted = {"config.json": "config.json"} | ({"tokenizer*": "tokenizer"} if tokenizer else {})
     for pattern, what in wanted.items():
-        if not any(policy.glob(pattern)):
-            yield f"run.policy is {str(policy)!r}: it holds no {what} ({pattern})."
+        if not any(place.glob(pattern)):
+            yield f"{setting} is {str(place)!r}: it holds no {what} ({pattern})."
             if pattern == "config.json":
                 return
     try:
-        model = architecture.read(policy)
-        tensorfiles.checked(policy, parameters.shapes(model))
+        model = architecture.read(place)
+        tensorfiles.checked(place, parameters.shapes(model))
         yield from _parallel_problems(model, settings)
     except (UnsupportedModel, OSError) as error:
-        yield f"run.policy is {str(policy)!r}: {error}."
+        yield f"{setting} is {str(place)!r}: {error}."
+
+
+def _reference_problems(reference: Path, policy: Path) -> Iterator[str]:
+    try:
+        known, wanted = (architecture.read(place).vocabulary for place in (reference, policy))
+    except (UnsupportedModel, OSError):
+        return  # of the policy, which is told elsewhere
+    if known < wanted:
+        yield (
+            f"trainer.reference is {str(reference)!r}: it knows {known} tokens, and run.policy {wanted}. "
+            "Give a model with the policy's tokenizer."
+        )
 
 
 def _parallel_problems(model: Architecture, settings: TrainerConfig) -> Iterator[str]:

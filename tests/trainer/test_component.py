@@ -47,6 +47,11 @@ def test_a_good_config_has_no_problems(tmp_path: Path, policy_of: Callable[..., 
         ),
         ('precision = "fp8"', "Transformer Engine"),
         ("publish_every = 6", "trainer.publish_every is 6"),
+        (
+            "minibatches = 33",
+            "trainer.minibatches is 33: a batch has no more than run.batch_groups = 32 groups",
+        ),
+        ('kl_coef = 0.1\nreference = "no/where"', "trainer.reference is 'no/where': no such directory"),
     ],
 )
 def test_an_impossible_setting_is_named_with_the_way_out(
@@ -60,6 +65,18 @@ def test_a_policy_without_parts_is_named(tmp_path: Path) -> None:
     assert "no such directory" in next(iter(check(config(tmp_path, tmp_path / "none"))))
     (tmp_path / "empty").mkdir()
     assert "config.json" in next(iter(check(config(tmp_path, tmp_path / "empty"))))
+
+
+def test_a_reference_needs_no_tokenizer_but_the_policys_words(
+    tmp_path: Path, policy_of: Callable[..., Path]
+) -> None:
+    reference = shutil.copytree(policy_of("qwen3"), tmp_path / "reference")
+    for file in reference.glob("tokenizer*"):
+        file.unlink()
+    asked = f'kl_coef = 0.1\nreference = "{reference}"'
+    assert list(check(config(tmp_path, policy_of(), asked))) == []
+    [problem] = check(config(tmp_path, policy_of("odd"), asked))
+    assert f"trainer.reference is '{reference}': it knows 64 tokens, and run.policy 65" in problem
 
 
 def test_a_policy_whose_files_are_not_its_model_is_named(
