@@ -78,3 +78,14 @@ def test_ranks_that_share_the_work_learn_what_one_learns_and_go_on_from_its_chec
         assert theirs.keys() == weights.keys()
         for name, ours in weights.items():
             torch.testing.assert_close(theirs[name], ours, rtol=0, atol=2e-4, msg=f"{way}: {name}")
+
+
+def test_ranks_that_share_the_work_in_bf16_learn_what_one_learns(
+    policy_of: Callable[..., Path], tmp_path: Path
+) -> None:
+    # Adam's first steps are all of the learning rate: at 1e-2 they magnify the rounding of any one sum
+    policy, options = policy_of("qwen3"), {"precision": "bf16", "lr": 1e-3}
+    losses = learned(policy, options, tmp_path / OF_ONE).losses
+    ways = [SEQUENCE, PIPELINE, CONTEXT]
+    for way, steps in zip(ways, together(policy, tmp_path, 2, [options | way for way in ways]), strict=True):
+        assert steps["losses"] == pytest.approx(losses, abs=5e-3), way
