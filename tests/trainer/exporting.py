@@ -10,6 +10,7 @@ import torch.distributed as dist
 from megatron.core import parallel_state
 
 from trainer import architecture, hf, model, ranks
+from trainer.architecture import Architecture
 from trainer.config import TrainerConfig
 
 
@@ -18,12 +19,21 @@ def export(policy: Path, way: dict[str, Any], out: Path) -> None:
     shape = architecture.read(policy)
     network = model.build(shape, TrainerConfig(**way)).module
     hf.load(policy, shape, network)
+    assert not any(padding.any() for padding in paddings(network, shape))
     weights = hf.gather(shape, network)
     if ranks.is_lead():
         hf.save(policy, shape, weights, out)
     else:
         assert not list(weights)
     dist.barrier()
+
+
+def paddings(network: Any, shape: Architecture) -> list[torch.Tensor]:
+    """Rows of this rank that are no words."""
+    rank = parallel_state.get_tensor_model_parallel_rank()
+    holders = [getattr(network, name, None) for name in ("output_layer", "embedding")]
+    weights = [parameter for holder in holders if holder for parameter in holder.parameters()]
+    return [weight[max(0, shape.vocabulary - rank * len(weight)) :] for weight in weights]
 
 
 def main(out: Path, policies: list[str], ways: list[dict[str, Any]]) -> None:

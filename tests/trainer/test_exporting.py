@@ -1,4 +1,4 @@
-"""However ranks share a model, it comes out as it went in."""
+"""However ranks share a model, it comes out as it went in, and no process holds more than it needs."""
 
 import json
 import subprocess
@@ -43,3 +43,13 @@ def test_a_policy_that_ranks_share_is_exported_bit_for_bit(
             assert exported.keys() == original.keys(), (way, policy)
             for name, tensor in original.items():
                 assert torch.equal(exported[name], tensor), (way, policy, name)
+
+
+def test_reading_and_writing_take_the_memory_of_a_tensor_not_of_the_model(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.trainer.resident", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout)
+    assert found["model"] > 6 * found["largest"]
+    assert found["load"] < 2 * found["largest"]
+    assert found["export"] < 2 * found["largest"]
