@@ -1,9 +1,8 @@
 """The mentor: reads collapsed groups, answers with guided queries. Start with mentor.py.
 
-casework.py is what it decides, backlog.py which case is next, teaching.py a guide at work,
-returned.py what it returned, guides/ who
-writes the hint (fdcg/ is the paper's), leak/ what keeps the answer out of it, budget.py its length, tally.py
-its counts.
+casework.py is what it decides, backlog.py which case is next, teaching.py a guide at work, returned.py what
+may come of it, guides/ who writes the hint (fdcg/ is the paper's), leak/ what keeps the answer out of it,
+budget.py its length, tally.py its counts.
 
 For guides that ask language models: chat/ asks, sheet.py is what they are told of a case and evidence.py of
 its attempts, drafts.py tells what is no hint, calls.py keeps what was asked.

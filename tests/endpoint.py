@@ -9,6 +9,7 @@ for ever. Which agent asks is read off the system message of the built-in prompt
 """
 
 import asyncio
+import gzip
 import json
 import threading
 import time
@@ -34,6 +35,10 @@ class Trouble(Enum):
     HANG_UP = "hang up"
     SURROGATE = "surrogate"
     NAN_USAGE = "nan usage"
+    HUGE = "huge"
+    HUGE_ERROR = "huge error"
+    COMPRESSED = "compressed"
+    NESTED = "nested"
 
 
 @dataclass(frozen=True)
@@ -196,6 +201,10 @@ def _response(answer: Outcome) -> bytes | None:
         Trouble.TRUNCATED_BODY: _http(200, _completion(hint())[:60]),
         Trouble.SURROGATE: _http(200, _completion("@").replace(b'"@"', b'"{\\"hint\\": \\"a \\ud800 b\\"}"')),
         Trouble.NAN_USAGE: _http(200, _completion(hint()).replace(b"100", b"NaN").replace(b"10}", b"-3}")),
+        Trouble.HUGE: _http(200, _completion("x" * 2**23)),
+        Trouble.HUGE_ERROR: _http(500, b'{"error": "' + b"x" * 2**23 + b'"}'),
+        Trouble.COMPRESSED: _http(200, gzip.compress(b" " * 2**23), "content-encoding: gzip\r\n"),
+        Trouble.NESTED: _http(200, b"[" * 10**5),
     }[answer]
 
 

@@ -103,6 +103,8 @@ class Server:
         """The response's JSON. Raises Refused, Failure."""
         import openai
 
+        from consumers.chat.bounded import TooLong
+
         try:
             with anyio.fail_after(timeout), self._lane() as client:
                 return await client.post("/chat/completions", body=body, cast_to=object)
@@ -112,10 +114,12 @@ class Server:
             said = re.sub(r"\s+", " ", f"{error.body} {error.message}"[:4000]).lower()
             pause = retry_after(error.response.headers.get("retry-after"))
             raise Refused(error.status_code, said, pause) from error
+        except TooLong as error:
+            raise Failure(str(error), Kind.DOWN) from error
         except openai.APIConnectionError as error:
             cause = type(error.__cause__ or error).__name__
             raise Failure(f"{self.url} cannot be reached ({cause})", Kind.DOWN) from error
-        except (openai.OpenAIError, ValueError) as error:
+        except (openai.OpenAIError, ValueError, RecursionError) as error:
             raise Failure(f"the response is no JSON ({type(error).__name__})", Kind.DOWN) from error
 
     @contextmanager
@@ -133,10 +137,15 @@ class Server:
 
     def _client(self) -> "AsyncOpenAI":
         """Made when it is needed. It repeats nothing and has no time-outs: both are ours."""
-        from openai import AsyncOpenAI
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+        from consumers.chat.bounded import bound
 
         key = os.environ[self._key_env] if self._key_env else "none"
-        return AsyncOpenAI(base_url=self.url, api_key=key, max_retries=0, timeout=None)
+        http = DefaultAsyncHttpxClient(
+            timeout=None, headers={"accept-encoding": "identity"}, event_hooks={"response": [bound]}
+        )
+        return AsyncOpenAI(base_url=self.url, api_key=key, max_retries=0, timeout=None, http_client=http)
 
 
 class Servers:

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
@@ -29,11 +30,20 @@ class Address(Section):
     @field_validator("base_url")
     @classmethod
     def _carries_no_secret(cls, url: str) -> str:
-        if not re.match(r"https?://[^/:?#]", url):
+        if not re.match(r"https?://[^/:?#]", url) or not _is_url(url):
             raise ValueError("expected http://host:port/v1 or https://host/v1")
-        if "@" in url:
-            raise ValueError("a key or password does not belong in the URL: use api_key_env")
+        if "@" in url or "?" in url or "#" in url:
+            raise ValueError("a key, password or query does not belong in the URL: use api_key_env")
         return url
+
+
+def _is_url(text: str) -> bool:
+    """Whether the client will take it: printable without spaces, with a port that there is."""
+    try:
+        parts = urlsplit(text)
+        return bool(parts.hostname) and parts.port != 0 and re.fullmatch(r"[!-~]+", text) is not None
+    except ValueError:
+        return False
 
 
 class Standby(Address):
@@ -79,8 +89,16 @@ class Asking(Address):
         """What validation of single settings cannot see."""
         for place, address in (("", self), *((f".standby.{n}", a) for n, a in enumerate(self.standby))):
             name = address.api_key_env
-            if name and not os.environ.get(name):
+            if name is None:
+                continue
+            key = os.environ.get(name)
+            if not key:
                 yield f"{setting}{place}.api_key_env is {name!r}: this environment variable is not set."
+            elif not re.fullmatch(r"[!-~]+", key):
+                yield (
+                    f"{setting}{place}.api_key_env is {name!r}: this environment variable holds a space, an "
+                    "end of line or a letter that no key has."
+                )
 
 
 class Endpoint(Asking):

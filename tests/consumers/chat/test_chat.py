@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -85,6 +86,24 @@ async def test_a_failing_endpoint_hands_over_to_the_next_at_once(one: Scripted, 
         assert (said, usage.model) == ("two", "n")
     assert len(one.requests) == len(two.requests) == 6
     assert {request["model"] for request in two.requests} == {"n"}
+
+
+@pytest.mark.parametrize(
+    ("trouble", "said"),
+    [
+        (Trouble.HUGE, "the response is longer than 4194304 bytes"),
+        (Trouble.HUGE_ERROR, "the response is longer than 4194304 bytes"),
+        (Trouble.COMPRESSED, "the response is compressed ('gzip'), which was not asked for"),
+        (Trouble.NESTED, "the response is no JSON (RecursionError)"),
+    ],
+)
+async def test_a_response_that_would_fill_memory_or_stack_is_given_up(
+    one: Scripted, two: Scripted, trouble: Trouble, said: str
+) -> None:
+    one.answers["other"] = [trouble]
+    assert (await ask(a_chat(one, two)))[0] == "two"
+    with pytest.raises(ChatError, match=re.escape(said)):
+        await ask(a_chat(one, attempts=1))
 
 
 async def test_an_endpoint_that_hangs_hands_over_after_its_time(one: Scripted, two: Scripted) -> None:

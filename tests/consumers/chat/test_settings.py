@@ -1,6 +1,7 @@
 """What a config says of endpoints."""
 
 import pytest
+from pydantic import ValidationError
 
 from consumers.chat import Endpoint, override
 from mentor_stream.config import ConfigError
@@ -61,3 +62,29 @@ def test_keys_of_standbys_are_looked_for_too(monkeypatch: pytest.MonkeyPatch) ->
     assert list(endpoint.problems("s")) == [
         "s.standby.0.api_key_env is 'NO_KEY': this environment variable is not set."
     ]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://a b/v1",
+        "http://[::1/v1",
+        "http://a:99999/v1",
+        "http://a:x/v1",
+        "http://a/v1?key=s",
+        "http://a/\nv1",
+    ],
+)
+def test_a_url_that_the_client_would_refuse_or_that_carries_a_key_is_refused(url: str) -> None:
+    with pytest.raises(ValidationError, match=r"expected http://host:port/v1|does not belong in the URL"):
+        Endpoint(base_url=url, model="m")
+
+
+@pytest.mark.parametrize("key", ["sk-1\n", "sk 1", "sk-\u00fc"])
+def test_a_key_that_no_header_can_hold_is_named_and_not_shown(
+    monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv("KEY", key)
+    (problem,) = COMMON.problems("s")
+    assert problem.startswith("s.api_key_env is 'KEY': this environment variable holds a space, ")
+    assert "sk" not in problem
