@@ -114,14 +114,19 @@ def _at_lead(
 
 
 def save(
-    policy: Path, architecture: Architecture, tensors: Iterable[tuple[str, Tensor]], directory: Path
+    policy: Path,
+    architecture: Architecture,
+    tensors: Iterable[tuple[str, Tensor]],
+    directory: Path,
+    shard_bytes: int = tensorfiles.SHARD_BYTES,
 ) -> None:
     """Write weights as they come as a Hugging Face directory; config and tokenizer are those of `policy`."""
     copy_files(policy, directory, weights=False)
     coming = iter(tensors)
     first = next(coming)
     dtype = str(first[1].dtype).removeprefix("torch.")
-    tensorfiles.write(directory, parameters.shapes(architecture), dtype, chain([first], coming))
+    shapes = parameters.shapes(architecture)
+    tensorfiles.write(directory, shapes, dtype, chain([first], coming), shard_bytes)
     config = json.loads((policy / "config.json").read_text())
     config |= {"dtype": dtype} | ({"torch_dtype": dtype} if "torch_dtype" in config else {})
     (directory / "config.json").write_text(json.dumps(config, indent=2))

@@ -59,10 +59,9 @@ class Rope:
         low, high = self.low_freq_factor, self.high_freq_factor
         wavelengths = 2 * math.pi / frequencies
         slow, fast = wavelengths > self.original_positions / low, wavelengths < self.original_positions / high
-        scaled = frequencies.where(~slow, frequencies / self.factor)
         share = (self.original_positions / wavelengths - low) / (high - low)
-        mixed = (1 - share) * scaled / self.factor + share * scaled
-        return scaled.where(slow | fast, mixed)
+        mixed = (1 - share) * frequencies / self.factor + share * frequencies
+        return frequencies.where(fast, mixed.where(~slow, frequencies / self.factor))
 
     def _yarn(self, periods: "Tensor", head_dim: int) -> "Tensor":
         """Each between itself and itself over the factor, by the turns it makes in the original positions.

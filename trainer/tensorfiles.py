@@ -68,7 +68,7 @@ def write(
     shapes: Shapes,
     dtype: str,
     tensors: Iterable[tuple[str, "Tensor"]],
-    limit: int = SHARD_BYTES,
+    limit: int,
 ) -> None:
     """Write tensors of these shapes and torch dtype, which come in this order, and never hold more than one.
 

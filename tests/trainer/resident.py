@@ -26,7 +26,7 @@ CONFIG = {
 def write(policy: Path, shapes: tensorfiles.Shapes) -> None:
     """Zeros, but each page is written."""
     tensors = ((name, torch.zeros(shape)) for name, shape in shapes.items())
-    tensorfiles.write(policy, shapes, "float32", tensors)
+    tensorfiles.write(policy, shapes, "float32", tensors, tensorfiles.SHARD_BYTES)
 
 
 def resident(kind: str) -> int:

@@ -22,10 +22,10 @@ def loaded(policy: Path, **settings: Any) -> torch.nn.Module:
     return network
 
 
-def export(policy: Path, network: torch.nn.Module, directory: Path) -> None:
+def export(policy: Path, network: torch.nn.Module, directory: Path, shard_bytes: int = 10**9) -> None:
     shape = architecture.read(policy)
     directory.mkdir(exist_ok=True)
-    hf.save(policy, shape, hf.gather(shape, network), directory)
+    hf.save(policy, shape, hf.gather(shape, network), directory, shard_bytes)
 
 
 def logits(network: Any, ids: torch.Tensor) -> torch.Tensor:
@@ -104,6 +104,18 @@ def test_weights_in_many_files_are_found_by_their_index(rank: None, policy: Path
     ours, theirs = (weights_of(hf.gather(architecture.read(p), loaded(p))) for p in (policy, split))
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_a_policy_exported_in_many_files_loads_in_transformers_and_here(
+    rank: None, policy: Path, tmp_path: Path
+) -> None:
+    export(resaved(policy, tmp_path / "in", max_shard_size="8KB"), loaded(policy), tmp_path / "out", 10_000)
+    files = sorted(path.name for path in (tmp_path / "out").glob("*.safetensors"))
+    assert files[0] == f"model-00001-of-{len(files):05d}.safetensors"
+    ours, theirs = hf_model(tmp_path / "out").state_dict(), hf_model(policy).state_dict()
+    assert all(torch.equal(ours[name], tensor) for name, tensor in theirs.items())
+    again = weights_of(hf.gather(architecture.read(policy), loaded(tmp_path / "out")))
+    assert all(torch.equal(theirs[name], tensor) for name, tensor in again.items())
 
 
 @pytest.mark.parametrize(("stored", "trained"), [("bfloat16", "fp32"), ("float32", "bf16")])

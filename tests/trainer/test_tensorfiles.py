@@ -48,7 +48,7 @@ def test_a_tensor_is_asked_for_when_the_one_before_is_written(tmp_path: Path) ->
             [path] = tmp_path.glob("*.safetensors")
             sizes.append(path.stat().st_size)
 
-    tensorfiles.write(tmp_path, {f"t{n}": (1000,) for n in range(4)}, "float32", one_by_one())
+    tensorfiles.write(tmp_path, {f"t{n}": (1000,) for n in range(4)}, "float32", one_by_one(), 10**6)
     assert sizes == sorted(set(sizes))
 
 
@@ -80,7 +80,7 @@ def test_an_index_names_the_file_of_each_tensor_and_there_is_none_for_one_file(t
 def test_other_tensors_than_expected_are_no_silent_damage(tmp_path: Path, came: list[str]) -> None:
     shapes = SHAPES | {"c": (1,)}
     with pytest.raises(ValueError, match="came"):
-        tensorfiles.write(tmp_path, SHAPES, "float32", tensors({n: shapes[n] for n in came}).items())
+        tensorfiles.write(tmp_path, SHAPES, "float32", tensors({n: shapes[n] for n in came}).items(), 10**6)
 
 
 def test_a_part_of_a_tensor_is_read(tmp_path: Path) -> None:
