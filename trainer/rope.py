@@ -120,15 +120,15 @@ def _problems_of(kind: str, rope: Mapping[str, Any]) -> Iterator[str]:
             # vLLM reads attn_factor and transformers does not: sampler and trainer would differ.
             yield f"{key} is not supported in rotary type {kind}"
         elif isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-            yield f"{key} is {value!r}, expected a number above 0"
+            yield f"rope's {key} is {value!r}, expected a number above 0"
         elif value == 0 and "mscale" not in key:
-            yield f"{key} is 0, expected a number above 0"
+            yield f"rope's {key} is 0, expected a number above 0"
     for key in _NEEDED:
         if key in _KINDS[kind] and rope.get(key) is None:
             yield f"{key} is missing in rotary type {kind}"
     low, high = rope.get("low_freq_factor"), rope.get("high_freq_factor")
     if kind == "llama3" and isinstance(low, int | float) and isinstance(high, int | float) and low >= high:
-        yield f"low_freq_factor is {low}, expected less than high_freq_factor ({high})"
+        yield f"rope's low_freq_factor is {low}, expected less than high_freq_factor ({high})"
 
 
 def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
