@@ -12,6 +12,8 @@ REMARK_CHARACTERS = 1000
 END_CHARACTERS = 200
 TAIL_CHARACTERS = 4000
 """Where in an attempt its final answer is looked for: bounds the work."""
+MOST_COMPARED = 256
+"""Attempts of a group that are compared with each other: more tell nothing new, and all would wait for it."""
 
 
 def unlike(group: Group, count: int) -> list[Trajectory]:
@@ -22,7 +24,8 @@ def unlike(group: Group, count: int) -> list[Trajectory]:
     any words in common: it is the same error.
     """
     texts = [attempt.text for attempt in group.trajectories]
-    attempts = [group.trajectories[texts.index(text)] for text in dict.fromkeys(texts)]
+    different = list(dict.fromkeys(texts))[:MOST_COMPARED]
+    attempts = [group.trajectories[texts.index(text)] for text in different]
     ends = _endings(group, attempts)
     frequency = Counter(_endings(group, group.trajectories))
     words = [frozenset(attempt.text.split()) for attempt in attempts]
@@ -60,6 +63,7 @@ def typical(group: Group) -> Trajectory:
     attempt that was cut off shows no mistake but its length, so it is only taken if all were.
     """
     tried = [t for t in group.trajectories if t.finish_reason is FinishReason.STOP] or group.trajectories
+    tried = tried[:MOST_COMPARED]
     ends = _endings(group, tried)
     counts = Counter(end for end in ends if end is not None)
     frequent = max(counts, key=lambda end: counts[end], default="")

@@ -25,6 +25,8 @@ def plain_characters(text: str) -> str:
     text = re.sub(rf"(?<![^\s(*])[{_SUPER}]+(?![^\s.,;!)*])", _compatible, text)  # the power of nothing
     text = re.sub(rf"[{_SUPER}⁻]+", lambda m: "^{" + _compatible(m) + "}", text)
     text = "".join(map(_plain_character, unicodedata.normalize("NFKC", text)))
+    if not text.isascii():
+        text = re.sub(r"\w+", _latin, text)
     return re.sub(r"[^\S\n]+", " ", text)
 
 
@@ -36,6 +38,15 @@ def without_html(text: str) -> str:
         for pattern, replacement in _TAGS:
             text = pattern.sub(replacement, text)
     return text
+
+
+_LOOK_ALIKES = str.maketrans("аеорсухіјѕһοαενυιѵƒ", "aeopcyxijshoaevuivf")
+
+
+def _latin(match: re.Match[str]) -> str:
+    """A word with Latin letters and Cyrillic or Greek ones that look like them, which no language has."""
+    word = match[0]
+    return word if word.isascii() or not re.search("[A-Za-z]", word) else word.translate(_LOOK_ALIKES)
 
 
 def _compatible(match: re.Match[str]) -> str:

@@ -59,11 +59,16 @@ _SHARE = re.compile(
 )
 _CLOCK = re.compile(r"[012]?\d:[0-5]\d")
 _SPACED = re.compile(r"(?<![\w.,/^-])\d(?:(?: \d){2,20}|(?:-\d){2,20})(?![\w/-]|[.,]\d| \d)")
+_LISTED = re.compile(
+    r"\bdigits(?:,? in (?:this )?order)?,?(?: are| being|:) ?"
+    r"(\d(?:(?:, ?(?:and )?| and | then )\d){1,20})(?!\w|[.,]\d)"
+)
 _THOUSANDS = re.compile(r"(?<![\w.])(\d{1,6}(?:\.\d{1,6})?)k\b(?! ?[-+*/^=$(])")
 
 
 def informal(text: str) -> list[Numeral]:
-    """Second readings: 3:4 and 3 out of 4 as fractions, 1 2 6 and 1-2-6 as 126, 1.2k as 1200.
+    """Second readings: 3:4 and 3 out of 4 as fractions, 1 2 6, 1-2-6 and the digits 1, 2 and 6 as
+    126, 1.2k as 1200.
 
     No reference is read so.
     """
@@ -78,6 +83,9 @@ def informal(text: str) -> list[Numeral]:
             found.append(_second(match, ("colon", (over, under)), over / under))
     found += (
         _second(match, *_plain(_decimal(re.sub(r"[ -]", "", match[0])))) for match in _SPACED.finditer(text)
+    )
+    found += (
+        _second(match, *_plain(_decimal(re.sub(r"\D", "", match[1])))) for match in _LISTED.finditer(text)
     )
     found += (_second(match, *_plain(1000 * _decimal(match[1]))) for match in _THOUSANDS.finditer(text))
     return found

@@ -74,7 +74,7 @@ _LATEX = tuple(
         (r"\{([^{}]{1,100})\\over(?![A-Za-z])([^{}]{1,100})\}", r"\\frac{\1}{\2}"),
         (r"(?<![\d.])(\d{1,40})\s?\\over\s?(\d{1,40})", r"\1/\2"),
         (r"(?:\\sqrt\s?|√\s?|\bsqrt\s?)(?:\{\s?(\d+)\s?\}|\(\s?(\d+)\s?\))", r"\\sqrt{\1\2}"),
-        (r"(?:√\s?(\d+)|\\sqrt\s?(\d))", r"\\sqrt{\1\2}"),
+        (r"(?:√\s?(\d+)|\\sqrt\s?(\d)|\bsqrt\s?(\d+))", r"\\sqrt{\1\2\3}"),
         (r"\\frac\s?(\d)\s?(\d)", r"\\frac{\1}{\2}"),
         (r"(?<=\d)\s?\\frac", r" \\frac"),
         (r"\\frac\s?\{\s?(-?[\d.,]{1,40})\s?\}\s?\{\s?(-?[\d.,]{1,40})\s?\}", r"\1/\2"),
@@ -93,13 +93,15 @@ def plain_latex(text: str) -> str:
 
 
 _digit = "|".join(_UNITS[1:10])
-_below_100 = rf"(?:(?:{'|'.join(_TENS)})(?:[- ](?:{_digit}))?|(?:{'|'.join(reversed(_UNITS))}))"
+_below_100 = rf"(?:(?:{'|'.join(_TENS)})(?:[- ]?(?:{_digit}))?|(?:{'|'.join(reversed(_UNITS))}))"
 _below_1000 = rf"(?:(?:(?:{_below_100}|an?)[- ]hundred(?:[- ](?:and[- ])?{_below_100})?)|{_below_100})"
 _scale = "|".join(_SCALES)
 _CARDINAL = re.compile(
     rf"\b(?:(?:{_below_1000}|an?)[- ](?:{_scale}),?[- ](?:and[- ])?)*"
     rf"(?:{_below_1000}(?:[- ](?:{_scale}))?|an?[- ](?:{_scale}))\b"
 )
+_WORD = re.compile(rf"{'|'.join(_TENS)}|{'|'.join(reversed(_UNITS))}|hundred|{_scale}")
+_MISSPELT = (("fourty", "forty"), ("ninty", "ninety"))
 _STATES_ONE = re.compile(
     r"(?:\b(?:is|be|equals?|equal to|gives?|get|minus|negative|plus|times|exactly|point|and)|[-=:+*/(])"
     r"[^\w\n]{0,3}$"
@@ -118,7 +120,7 @@ _RULES = (
     (re.compile(r" ?\bper ?cent\b"), lambda _: "%"),
     (re.compile(r"(?<=\d) ?% of (?=[\d(])"), lambda _: "/100*"),
     (re.compile(r"(\d/\d{1,9}) of (?=[\d(])"), lambda m: f"{m[1]}*"),
-    (re.compile(r"(?<=[\d)]) (?:times|multiplied by) (?=[\d(])"), lambda _: "*"),
+    (re.compile(r"(?<=[\d)]) (?:times|multiplied by) (?=[\d(\\])"), lambda _: "*"),
     (re.compile(r"(?<=[\d)]) (?:divided by|over) (?=[\d(])"), lambda _: "/"),
     (re.compile(r"(?<=[\d)]) plus (?=[\d(])"), lambda _: "+"),
     (re.compile(r"(?<=\d) (?:raised )?to the power (?:of )?(\d{1,9})\b"), lambda m: f"^{m[1]}"),
@@ -128,6 +130,8 @@ _RULES = (
 
 def words_to_digits(text: str) -> str:
     """Number words of a lower-case text in digits. `one` stays where it only means somebody or something."""
+    for wrong, right in _MISSPELT:
+        text = text.replace(wrong, right)
     text = _CARDINAL.sub(_cardinal, text)
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
@@ -138,7 +142,7 @@ def _cardinal(match: re.Match[str]) -> str:
     if match[0] == "one" and not _STATES_ONE.search(match.string[max(0, match.start() - 16) : match.start()]):
         return "one"
     total = current = 0
-    for word in re.findall(r"[a-z]+", match[0]):
+    for word in _WORD.findall(match[0]):
         if word == "hundred":
             current = max(current, 1) * 100
         elif word in _SCALES:

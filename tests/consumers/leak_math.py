@@ -141,7 +141,7 @@ LEAKS = [
     Row("True", "Is every prime odd or equal to 2?", "The statement is true."),
     # what is beyond a comparison of texts
     Row("12", "", "It is one less than thirteen.", miss=PARAPHRASE),
-    Row("12", "", "Its digits are 1 and 2.", miss=PARAPHRASE),
+    Row("12", "", "Its digits are 1 and 2."),
     Row("12", "", "It is the only integer strictly between 11 and 13.", miss=PARAPHRASE),
     Row("12", "", "In binary it is 1100.", miss="another base"),
     Row("12", "", "It is 0xC.", miss="another base"),

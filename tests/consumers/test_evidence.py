@@ -1,5 +1,7 @@
 """Which attempts the agents see."""
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -92,3 +94,11 @@ def test_a_long_attempt_loses_its_middle_and_keeps_its_end(text: str, characters
         assert kept.endswith(tail)
         assert kept.startswith(text[: characters // 3])
         assert f"[{len(text) - characters} characters left out]" in kept
+
+
+def test_thousands_of_attempts_hold_nobody_up() -> None:
+    group = a_group_of(*(f"First {n} steps, then {n % 7} more: the answer is {n}." for n in range(10_000)))
+    began = time.process_time()
+    assert evidence.typical(group) in group.trajectories
+    assert len(unlike(group, 8)) == 8
+    assert time.process_time() - began < 10

@@ -153,3 +153,35 @@ def test_no_text_breaks_any_of_it(hint: str, question: str, reference: str) -> N
     )
     if option:
         chosen(hint, option)
+
+
+@pytest.mark.parametrize(
+    ("hint", "reference"),
+    [
+        ("It comes to fourty-two.", "42"),
+        ("It comes to fortytwo.", "42"),
+        ("It comes to FORTYTWO.", "42"),
+        ("It comes to forty\u00adtwo.", "42"),
+        ("It comes to f\u043erty-tw\u043e.", "42"),  # Cyrillic
+        ("It comes to \u0192orty-tw\u03bf.", "42"),  # a florin sign, Greek
+        ("The digits are 4 and 2.", "42"),
+        ("Its digits, in order: 1, 2 and 6.", "126"),
+        ("It is sqrt 2.", "\\sqrt{2}"),
+        ("It is nine times pi.", "9\\pi"),
+    ],
+)
+def test_words_that_are_glued_misspelt_or_of_mixed_alphabets_are_read(hint: str, reference: str) -> None:
+    assert leak(hint, reference)
+
+
+@pytest.mark.parametrize(
+    ("hint", "reference"),
+    [
+        ("The digits are 4 and 3.", "42"),
+        ("Its digits add up to 4, and 2 of them are even.", "42"),
+        ("Сорок первый шаг: sqrt 3.", "2"),
+        ("A weighted mean, a sixteenth note.", "86"),
+    ],
+)
+def test_words_that_only_look_like_a_number_are_none(hint: str, reference: str) -> None:
+    assert leak(hint, reference) is None
