@@ -32,7 +32,7 @@ class TrainerConfig(Section):
     """Longest gradient, in its global norm."""
     max_bad_steps: int = Field(8, ge=0)
     """Batches in a row whose loss or gradient may be no number: no step is taken; one more ends training."""
-    max_logprob_gap: float = Field(0.5, gt=0)
+    max_logprob_gap: float = Field(0.2, gt=0)
     """Mean distance of the sampler's log-probs from the trainer's above which the log warns."""
     precision: Precision = "fp32"
     """Format of weights and activations; gradients and optimizer states are float32."""

@@ -193,12 +193,15 @@ def test_tokens_learned_from_under_another_prompt_are_not_compared_with_the_samp
         msgspec.structs.replace(group, bare_prompt_ids=schemas.ids([7, 8, 9]))
         for group in sampled_groups(policy, 2)
     ]
-    learner = a_learner(policy, hint_context="drop")
-    only, mixed = learner.step(guided), learner.step([*guided, *sampled_groups(policy, 1, seed=5)])
+    fresh = sampled_groups(policy, 1, seed=5)
+    only, mixed = (
+        a_learner(policy, hint_context="drop").step(groups) for groups in (guided, [*guided, *fresh])
+    )
     assert only
     assert (only.logprob_gap_mean, only.logprob_gap_max, only.logprob_gap_alarm) == (None, None, False)
     assert mixed
-    assert mixed.logprob_gap_mean is not None
+    assert mixed.logprob_gap_max == pytest.approx(0.0, abs=1e-4)
+    assert abs(mixed.ratio_mean - 1) > 0.01
 
 
 def test_padding_is_what_positions_hold_no_token(policy_of: Callable[..., Path]) -> None:
