@@ -52,6 +52,19 @@ def test_a_batch_that_compares_nothing_has_no_rows(marks: str, normalization: st
     assert the_rows(a_group(marks), normalization=normalization, constant_length=4) == []
 
 
+@pytest.mark.parametrize(("marks", "rows"), [("R", 1), ("WW", 2), ("U", 0), ("WU", 1)])
+def test_a_group_that_compares_nothing_is_held_near_the_reference_all_the_same(marks: str, rows: int) -> None:
+    assert [row.advantage for row in the_rows(a_group(marks), kl_coef=0.1)] == [0.0] * rows
+
+
+@pytest.mark.parametrize("normalization", ["token", "sequence", "constant"])
+@pytest.mark.parametrize("kl_coef", [0.0, 0.1])
+def test_completions_without_tokens_are_no_rows(normalization: str, kl_coef: float) -> None:
+    settings = {"normalization": normalization, "constant_length": 4, "kl_coef": kl_coef}
+    assert the_rows(of_lengths(0, 0), **settings) == []
+    assert [len(row.completion_ids) for row in the_rows(of_lengths(0, 3), **settings)] == [3]
+
+
 def of_lengths(*lengths: int) -> Group:
     """Judged by turns wrong and right, each under a prompt of 3 tokens."""
     group = a_group("WR" * len(lengths))
@@ -61,7 +74,7 @@ def of_lengths(*lengths: int) -> Group:
             prompt_ids=schemas.ids([1, 2, 3]),
             completion_ids=schemas.ids(range(length)),
             logprobs=schemas.floats([-float(i) for i in range(length)]),
-            policy=(VersionRun(policy_version=0, count=length),),
+            policy=(VersionRun(policy_version=0, count=length),) if length else (),
         )
         for t, length in zip(group.trajectories, lengths, strict=False)
     ]
