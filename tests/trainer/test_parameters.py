@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from safetensors.torch import load_file
 
 from trainer import architecture, parameters
@@ -54,6 +56,31 @@ def test_queries_keys_and_values_lie_by_their_groups_and_few_groups_are_cut() ->
         2: [[0, 1, 10, 20], [2, 3, 11, 21]],
         4: [[0, 1], [10, 20], [2, 3], [11, 21]],
     }
+
+
+@given(
+    groups=st.integers(1, 6),
+    queries=st.integers(1, 4),
+    dim=st.sampled_from([2, 4, 8]),
+    ranks=st.integers(1, 8),
+)
+def test_however_many_groups_and_ranks_nothing_is_lost(
+    groups: int, queries: int, dim: int, ranks: int
+) -> None:
+    assume(groups % ranks == 0 or (ranks % groups == 0 and (queries + 2) * dim % (ranks // groups) == 0))
+    rows = {"q": groups * queries * dim, "k": groups * dim, "v": groups * dim}
+    codec = Codec({name: (size,) for name, size in rows.items()}, dim=0, groups=groups)
+    tensors = {name: torch.randn(size) for name, size in rows.items()}
+    found = codec.whole(shards(codec, tensors, ranks))
+    assert all(torch.equal(one, tensor) for one, tensor in zip(found, tensors.values(), strict=True))
+
+
+@given(words=st.integers(1, 300), ranks=st.integers(1, 8))
+def test_however_many_words_and_ranks_each_word_is_held_once(words: int, ranks: int) -> None:
+    codec = Codec({"words": (words, 1)}, dim=0)
+    held = shards(codec, {"words": torch.arange(words)[:, None]}, ranks)
+    assert torch.cat(held).flatten().tolist() == list(range(words))
+    assert all(len(shard) <= -(-words // ranks) for shard in held)
 
 
 def test_the_last_rank_reads_the_words_that_are_left_and_what_fills_its_share_is_dropped() -> None:
