@@ -67,8 +67,8 @@ def gather(architecture: Architecture, model: Any) -> Iterator[tuple[str, Tensor
         mine = stage == parallel_state.get_pipeline_model_parallel_rank()
         for name in names if mine or ranks.is_lead() else ():
             parts = _whole(codecs[name], held[name].detach()) if mine else []
-            tensors = _at_lead(codecs[name], parts, stage, next(iter(held.values())).dtype)
-            yield from ((part, tensor.cpu()) for part, tensor in tensors)
+            for part, tensor in _at_lead(codecs[name], parts, stage, model.config.params_dtype):
+                yield part, tensor.cpu()
 
 
 def _names_by_stage(own: list[str]) -> list[list[str]]:

@@ -58,12 +58,7 @@ def test_queries_keys_and_values_lie_by_their_groups_and_few_groups_are_cut() ->
     }
 
 
-@given(
-    groups=st.integers(1, 6),
-    queries=st.integers(1, 4),
-    dim=st.sampled_from([2, 4, 8]),
-    ranks=st.integers(1, 8),
-)
+@given(st.integers(1, 6), st.integers(1, 4), st.sampled_from([2, 4, 8]), st.integers(1, 8))
 def test_however_many_groups_and_ranks_nothing_is_lost(
     groups: int, queries: int, dim: int, ranks: int
 ) -> None:
