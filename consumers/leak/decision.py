@@ -6,8 +6,10 @@ process that can be killed (guard.py).
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from consumers.leak.claims import ANNOUNCEMENT, CONFIRMATION, spelled
 from consumers.leak.expressions import expressions
@@ -42,14 +44,13 @@ async def find_leak(hint: str, question: str, reference: str, find_equal: FindEq
     """
     if len(hint) > MAX_CHARACTERS:
         return f"a hint of {len(hint)} characters cannot be searched for the answer"
-    said, asked, wanted = plain(hint), plain(question), read(reference)
-    suspects = _suspects(said, asked)
-    if stated := _stated(wanted, suspects, _given(asked)):
+    said, (asked, given, squeezed), wanted = plain(hint), _read_question(question), read(reference)
+    suspects = _suspects(said, given)
+    if stated := _stated(wanted, suspects, given):
         return _leaks(stated)
     if not wanted.parts and spelled(wanted.text, said, asked):
         return _leaks(wanted.text)
-    given = _squeezed(asked)
-    formulas = [e for e in expressions(unlabelled(said)) if _squeezed(e) not in given]
+    formulas = [e for e in expressions(unlabelled(said)) if _squeezed(e) not in squeezed]
     if not wanted.parts:
         formulas += [numeral.text for numeral in suspects]
     formulas = [e for e in dict.fromkeys(formulas) if _comparable(e, wanted)]
@@ -59,12 +60,26 @@ async def find_leak(hint: str, question: str, reference: str, find_equal: FindEq
     return _leaks(found) if found else None
 
 
+def prepare(question: str, reference: str) -> None:
+    """What takes long where they are long, for a thread: the searches that follow find it done."""
+    _read_question(question)
+    read(reference)
+
+
+@lru_cache(maxsize=32)
+def _read_question(question: str) -> tuple[str, AbstractSet[Key], str]:
+    """In plain spelling, the numbers that it states, and without white space."""
+    asked = plain(question)
+    return asked, _given(asked), _squeezed(asked)
+
+
 def find_text(hint: str, question: str, reference: str) -> str | None:
     """The reference as it is written, standing as a whole in the hint and not in the question."""
     wanted = read(reference).text
-    return _leaks(wanted) if spelled(wanted, plain(hint), plain(question)) else None
+    return _leaks(wanted) if spelled(wanted, plain(hint), _read_question(question)[0]) else None
 
 
+@lru_cache(maxsize=32)
 def read(reference: str) -> Reference:
     """The reference in plain spelling: what is behind `####` or in a box where a dataset has such a thing."""
     text = reference.rpartition("####")[2]
@@ -96,9 +111,9 @@ def _parts(text: str) -> tuple[frozenset[Fraction], ...]:
     return tuple(n.values for n in first.values()) if _ONLY_NUMBERS.fullmatch(shape) else ()
 
 
-def _suspects(said: str, asked: str) -> list[Numeral]:
+def _suspects(said: str, given: AbstractSet[Key]) -> list[Numeral]:
     """The numbers of a hint that its question does not state, and those that the hint calls the answer."""
-    given, marks = _given(asked), labels(said)
+    marks = labels(said)
     announced = {match.end() for match in ANNOUNCEMENT.finditer(said)}
 
     def called(numeral: Numeral) -> bool:
@@ -120,7 +135,7 @@ def _given(asked: str) -> set[Key]:
     return keys | {("number", (Fraction(run),)) for run in runs}
 
 
-def _stated(wanted: Reference, suspects: Iterable[Numeral], given: set[Key]) -> str | None:
+def _stated(wanted: Reference, suspects: Iterable[Numeral], given: AbstractSet[Key]) -> str | None:
     """The first number that completes the reference: of several parts each must be said, or asked."""
     hits = [next((n for n in suspects if _same(n, part)), None) for part in wanted.parts]
     known = [any(("number", (value,)) in given for value in part) for part in wanted.parts]

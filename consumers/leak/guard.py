@@ -9,7 +9,7 @@ from anyio import to_thread
 
 from consumers.leak.choices import chosen, right_option
 from consumers.leak.code import as_code, find_code_leak
-from consumers.leak.decision import find_leak, find_text
+from consumers.leak.decision import find_leak, find_text, prepare
 from consumers.leak.steps import repeated
 from mentor_stream import workers
 from mentor_stream.answers.programs import read_tests
@@ -20,6 +20,8 @@ GuardMode = Literal["auto", "math", "code", "text", "off"]
 SECONDS = 10.0
 """For all formulas of one hint."""
 MEGABYTES = 2048
+LONG = 5000
+"""Characters of question and reference that are read in a thread: other cases go on meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Guard:
         if self.mode == "off":
             return None
         if self.mode == "text":
+            await _prepared(query)
             return find_text(hint, query.question, query.reference)
         if self.mode != "math":
             tests = await to_thread.run_sync(read_tests, query.reference)
@@ -47,6 +50,7 @@ class Guard:
 
     async def _math(self, query: Query, hint: str) -> str | None:
         """The values first: what they find is the plainest objection."""
+        await _prepared(query)
         question, reference = query.question, query.reference
         if found := await find_leak(hint, question, reference, self._find_equal):
             return found
@@ -63,6 +67,11 @@ class Guard:
     async def _find_equal(self, reference: str, expressions: Sequence[str]) -> str | None:
         assert self.pool is not None
         return await self.pool.call([reference, list(expressions)])
+
+
+async def _prepared(query: Query) -> None:
+    if len(query.question) + len(query.reference) > LONG:
+        await to_thread.run_sync(prepare, query.question, query.reference)
 
 
 @asynccontextmanager

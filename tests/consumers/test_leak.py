@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from consumers.leak.decision import find_leak, find_text
-from consumers.leak.guard import Guard, guarding
+from consumers.leak.guard import Guard, GuardMode, guarding
 from mentor_stream import workers
 from tests.builders import a_query
 from tests.consumers.leak_table import Row
-from tests.consumers.leaking import found
+from tests.consumers.leaking import Here, found
 
 
 def leak(hint: str, reference: str, question: str = "") -> str | None:
@@ -123,3 +123,21 @@ def a_dying_handler(_: object) -> object:
         raise SystemExit(3)
 
     return die
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("mode", ["math", "text"])
+async def test_a_long_question_is_read_while_other_cases_go_on(mode: GuardMode) -> None:
+    question, turns = a_query("Add up: " + "1 2/3 4.5 " * 6000), 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            await anyio.sleep(0)
+            turns += 1
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(count)
+        assert await Guard(mode, Here()).leak(question, "Begin with the fractions.") is None
+        tasks.cancel_scope.cancel()
+    assert turns > 20

@@ -234,3 +234,10 @@ def test_an_impossible_ablation_is_named(tmp_path: Path) -> None:
     config = a_config(tmp_path, agents="")
     config.write_text(config.read_text().replace("agents = {  }", "attribution = false, generation = false"))
     assert "cannot both be off" in problems(config)[0]
+
+
+@pytest.mark.parametrize("fallback", ["  ", r"Count\u0000."])
+def test_a_fallback_that_is_no_text_is_named(tmp_path: Path, fallback: str) -> None:
+    config = a_config(tmp_path, agents=AGENTS.format(url="http://127.0.0.1:1/v1"))
+    config.write_text(config.read_text().replace('"fdcg", ', f'"fdcg", fallback = "{fallback}", '))
+    assert problems(config)[0].startswith("mentor.guide.fallback is ")

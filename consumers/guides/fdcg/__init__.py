@@ -7,8 +7,9 @@ who plays the four agents.
 from collections.abc import Iterable
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from consumers.drafts import UNSEEN
 from consumers.guides.fdcg.agents.base import SETTING
 from consumers.guides.fdcg.pipeline import Bounds, Fdcg, Switches
 from mentor_stream import plugins
@@ -42,6 +43,13 @@ class Config(Section):
     """Ablation: off, the diagnostic keywords are the hint."""
     judgment: bool = True
     """Ablation: off, drafts are neither judged nor repaired."""
+
+    @field_validator("fallback")
+    @classmethod
+    def _a_text(cls, hint: str) -> str:
+        if UNSEEN.search(hint) or (hint and not hint.strip()):
+            raise ValueError('expected a text without control characters, or "" for no fallback')
+        return hint
 
     @model_validator(mode="after")
     def _something_to_draft_from(self) -> "Config":
