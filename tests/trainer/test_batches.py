@@ -207,7 +207,8 @@ def test_no_batch_is_stale_too_guided_or_of_another_size(rule: CutRule, arrivals
     for version, batch in enumerate(a_course(rule, arrivals).batches):
         assert len(batch) == rule.batch_groups
         assert min(g.oldest_version for g in batch) >= version - rule.max_staleness
-        assert sum(g.query.origin is Origin.GUIDED for g in batch) <= rule.max_guided_fraction * len(batch)
+        guided = sum(g.query.origin is Origin.GUIDED for g in batch)
+        assert guided <= rule.max_guided_fraction * len(batch) + 1e-9  # a share is no binary fraction
 
 
 @given(RULES, ARRIVALS)
