@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from consumers.drafts import UNSEEN
 from consumers.guides import static
 from consumers.guides.static import library
 from consumers.guides.static.guide import PARTIAL, Static
@@ -175,7 +176,7 @@ async def test_white_space_in_a_question_makes_no_difference(tmp_path: Path) -> 
 @given(
     st.dictionaries(
         st.text(min_size=1).filter(str.strip),
-        st.lists(st.text(min_size=1).filter(str.strip), min_size=1),
+        st.lists(st.text(min_size=1).filter(lambda t: t.strip() and not UNSEEN.search(t)), min_size=1),
         max_size=8,
     )
 )
@@ -228,6 +229,12 @@ def test_every_problem_of_a_library_is_named_with_its_line(tmp_path: Path) -> No
         assert words in problem
 
 
+def test_a_hint_with_control_characters_is_named(tmp_path: Path) -> None:
+    file = a_library(tmp_path, {"question": "A?", "hints": ["Write it as \frac{1}{2}."]})  # a form feed
+    (problem,) = problems(library=str(file))
+    assert "level 1 of hints has control characters" in problem
+
+
 def test_no_more_problems_are_named_than_anyone_reads(tmp_path: Path) -> None:
     assert len(problems(library=str(a_library(tmp_path, *["{}"] * 1000)))) == library.MOST_PROBLEMS
     same = [{"question": "A?", "hints": ["x"]}] * 1000
@@ -249,6 +256,7 @@ def test_a_file_of_another_kind_is_not_read_to_its_end(tmp_path: Path) -> None:
         ({"solution_shares": [0.5, 1]}, "mentor.guide.solution_shares.1 is 1: "),
         ({"solution_shares": [0.5, 0.25]}, "expected each share to be larger than the one before"),
         ({"general": ["x", " "]}, "a hint must not be empty"),
+        ({"general": ["x\0"]}, "a hint must not have control characters"),
         ({"general": ["x"], "first_level": 0}, "mentor.guide.first_level is 0"),
         ({"general": ["x"], "libary": "y"}, "mentor.guide.libary: no such setting. Did you mean library?"),
     ],

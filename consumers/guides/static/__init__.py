@@ -10,6 +10,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from consumers.drafts import UNSEEN
 from consumers.guides.static import library
 from consumers.guides.static.guide import Static
 from mentor_stream.config import ConfigError, Section
@@ -47,6 +48,8 @@ class Config(Section):
     def _none_empty(cls, hints: tuple[str, ...]) -> tuple[str, ...]:
         if not all(hint.strip() for hint in hints):
             raise ValueError("a hint must not be empty")
+        if any(map(UNSEEN.search, hints)):
+            raise ValueError("a hint must not have control characters")
         return hints
 
     @model_validator(mode="after")

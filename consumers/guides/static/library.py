@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 import numpy as np
 
+from consumers.drafts import UNSEEN
 from mentor_stream.config import ConfigError
 
 MAX_LINE = 2**20
@@ -163,6 +164,10 @@ def _hints(value: Any) -> tuple[str, ...]:
             raise UnreadableLine(f"level {level} of hints is {type(hint).__name__}, expected text")
         if not hint.strip():
             raise UnreadableLine(f"level {level} of hints is empty")
+        if UNSEEN.search(hint):
+            raise UnreadableLine(
+                f"level {level} of hints has control characters; in JSON, \\f is written \\\\f"
+            )
     return tuple(value)
 
 
