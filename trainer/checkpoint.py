@@ -33,6 +33,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     policy: str
     """Identity of run.policy, where training started."""
     ledger: Ledger
+    reference: str | None = None
+    """Identity of the reference policy, of a run that has one."""
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -46,8 +48,8 @@ class Loaded(msgspec.Struct, frozen=True):
 class Checkpoints:
     """The checkpoints of one run, all of which go back to one policy."""
 
-    def __init__(self, directory: Path, policy: Path, keep: int) -> None:
-        self.directory, self.policy, self.keep = directory, policy, keep
+    def __init__(self, directory: Path, policy: Path, keep: int, reference: str | None = None) -> None:
+        self.directory, self.policy, self.keep, self.reference = directory, policy, keep, reference
 
     def write(
         self,
@@ -59,7 +61,7 @@ class Checkpoints:
     ) -> None:
         """Write a version's checkpoint and remove old ones. `save_shards` fills a directory, on all ranks."""
         policy = identity(self.policy)
-        state = State(version=version, step=step, policy=policy, ledger=ledger)
+        state = State(version=version, step=step, policy=policy, ledger=ledger, reference=self.reference)
 
         def fill(draft: Path) -> None:
             shards = draft / _SHARDS
@@ -74,7 +76,8 @@ class Checkpoints:
     def newest(self) -> Loaded | None:
         """The newest one that is whole; a damaged one is reported and put aside.
 
-        Raises ConfigError when it began with another policy.
+        Raises ConfigError when it began with another policy, or was held to another reference. (To begin or
+        to end being held to one is no other.)
         """
         found = _newest_whole(self.directory)
         if found and found.state.policy != identity(self.policy):
@@ -82,7 +85,16 @@ class Checkpoints:
                 f"run.policy is {str(self.policy)!r}: the checkpoint of version {found.state.version} in "
                 f"{self.directory} started from another policy. Set it back, or set another run.directory"
             )
+        if found and None not in (found.state.reference, self.reference):
+            self._check_reference(found.state)
         return found
+
+    def _check_reference(self, state: State) -> None:
+        if state.reference != self.reference:
+            raise ConfigError(
+                f"trainer.reference: the checkpoint of version {state.version} in {self.directory} was held to "
+                "another reference policy. Set it back, or set another run.directory"
+            )
 
 
 def identity(policy: Path) -> str:

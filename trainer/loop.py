@@ -11,7 +11,7 @@ from pathlib import Path
 from mentor_stream.config import Config
 from mentor_stream.stream import Delivery
 from schemas import Group, RecordError
-from trainer import architecture, hf, orders, ranks, stopping
+from trainer import architecture, hf, orders, ranks, reference, stopping
 from trainer import stream as streams
 from trainer.batches import Arrivals, CutRule, Pending
 from trainer.checkpoint import Checkpoints
@@ -68,7 +68,10 @@ class Lead:
         self.arrivals = Arrivals(cut_rule(config))
         self.releases = Releases(directory / "snapshots", stream, settings.keep_snapshots)
         self.checkpoints = Checkpoints(
-            directory.resolve() / "checkpoints", self.config.policy, settings.keep_checkpoints
+            directory.resolve() / "checkpoints",
+            self.config.policy,
+            settings.keep_checkpoints,
+            reference.identity(settings, self.config.policy),
         )
         self.journal = Journal(directory / "batches.jsonl")
         self.report, self.health = Report(stream), Health(settings)

@@ -93,6 +93,28 @@ def test_a_checkpoint_that_began_with_another_policy_is_refused(
         other.newest()
 
 
+@pytest.mark.parametrize(("before", "now"), [(None, "a"), ("a", None), ("a", "a"), (None, None)])
+def test_a_run_may_begin_and_end_being_held_to_a_reference(
+    checkpoints: Checkpoints, before: str | None, now: str | None
+) -> None:
+    checkpoints.reference = before
+    a_checkpoint(checkpoints, 1)
+    checkpoints.reference = now
+    found = checkpoints.newest()
+    assert found
+    assert found.state.reference == before
+
+
+def test_a_checkpoint_that_was_held_to_another_reference_is_refused(checkpoints: Checkpoints) -> None:
+    checkpoints.reference = "a"
+    a_checkpoint(checkpoints, 1)
+    checkpoints.reference = "b"
+    with pytest.raises(
+        ConfigError, match=r"trainer.reference: the checkpoint of version 1 in .* another ref"
+    ):
+        checkpoints.newest()
+
+
 def test_old_checkpoints_are_removed(checkpoints: Checkpoints) -> None:
     for version in range(4):
         a_checkpoint(checkpoints, version)
