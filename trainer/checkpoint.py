@@ -92,8 +92,8 @@ class Checkpoints:
     def _check_reference(self, state: State) -> None:
         if state.reference != self.reference:
             raise ConfigError(
-                f"trainer.reference: the checkpoint of version {state.version} in {self.directory} was held to "
-                "another reference policy. Set it back, or set another run.directory"
+                f"trainer.reference: the checkpoint of version {state.version} in {self.directory} was held "
+                "to another reference policy. Set it back, or set another run.directory"
             )
 
 
