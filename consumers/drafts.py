@@ -4,7 +4,7 @@ import json
 import re
 
 from consumers.repetition import repeats
-from consumers.scripts import main_script
+from consumers.scripts import main_script, script_of_words
 
 _REFUSAL = re.compile(
     r"""
@@ -106,7 +106,7 @@ def no_hint(draft: str, question: str = "") -> str | None:
         return f"the draft repeats itself: {phrase[:80]}"
     if _is_cut(draft):
         return "the draft is cut off before its end"
-    asked, said = main_script(question), main_script(draft)
+    asked, said = main_script(question) or script_of_words(question), main_script(draft)
     if asked and said and asked != said:
         return (
             f"the draft is in another language: its script is {said.lower()}, the question's {asked.lower()}"

@@ -4,11 +4,11 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterable
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import anyio
 from anyio.abc import TaskGroup
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt
 
 from consumers import casework, spending
 from consumers.backlog import Backlog, Line, Passed
@@ -45,11 +45,11 @@ class MentorConfig(Section):
 
     guide: dict[str, Any] = Field(default_factory=lambda: {"kind": "none"})
     """The mentor policy: `kind` (fdcg, critique, static, filter, none, or your own) and its options."""
-    concurrency: int = Field(16, ge=1)
+    concurrency: int = Field(16, ge=1, le=100_000)
     """Cases worked on at once."""
     max_case_age: NonNegativeInt | Literal["unlimited"] = 4
     """Skip a collapsed group this many policy versions old; its mistakes are not today's."""
-    max_backlog: PositiveInt | Literal["unlimited"] = 256
+    max_backlog: Annotated[int, Field(ge=1, le=1_000_000)] | Literal["unlimited"] = 256
     """Cases that wait while `concurrency` are worked on: the newest is next, and when there are more the
     oldest is given up. Unlimited leaves them on the stream, in their order, until there is time for them."""
     max_rounds: int = Field(1, ge=1)

@@ -18,7 +18,20 @@ _SYMBOLS = {"GREEK", "MATHEMATICAL", "MODIFIER", "DOUBLE-STRUCK", "SCRIPT", "MIC
 """What stands for quantities in every language."""
 
 
-def main_script(text: str) -> str | None:
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_FUNCTIONS = re.compile(r"sin|cos|tan|cot|sec|csc|log|ln|lg|exp|lim|max|min|mod|gcd|lcm|sqrt|det|dim|pi")
+
+
+def script_of_words(text: str) -> str | None:
+    """The script of a text that may have but two words, such as What is 2 + 3; names of points and functions
+    belong to every language."""
+    words = _WORD.findall(_TECHNICAL.sub(" ", text[:MAX_CHARACTERS]))
+    return main_script(
+        " ".join(w for w in words if not w[1:].isupper() and not _FUNCTIONS.fullmatch(w)), few=5
+    )
+
+
+def main_script(text: str, few: int = FEW) -> str | None:
     """The script of most of a text's letters, outside of code and formulas; None if they are few or mixed."""
     letters = Counter[str]()
     for character in _TECHNICAL.sub(" ", text[:MAX_CHARACTERS]):
@@ -28,7 +41,7 @@ def main_script(text: str) -> str | None:
         del letters[symbols]
     letters["CJK"] *= 3  # one of these is a word or half of one
     total = letters.total()
-    if total < FEW:
+    if total < few:
         return None
     script, count = letters.most_common(1)[0]
     return script if count >= MAINLY * total else None

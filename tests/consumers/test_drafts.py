@@ -190,3 +190,21 @@ def test_a_draft_of_nothing_holds_nobody_up(draft: str) -> None:
     began = time.process_time()
     no_hint(draft)
     assert time.process_time() - began < 2
+
+
+CHINESE = "\u8bf7\u5148\u60f3\u4e00\u60f3\u7b2c\u4e00\u6b65\u5269\u4e0b\u4ec0\u4e48\u3002"
+
+
+@pytest.mark.parametrize(
+    ("question", "refused"),
+    [
+        ("What is 2 + 3?", True),
+        ("Solve x^2 = 4.", True),
+        ("sin x = cos y", False),
+        ("\u25b3ABC: AB = 3, BC = 4, AC = ?", False),
+        ("2 + 3 = ?", False),
+        ("\u6c42 sin x", False),
+    ],
+)
+def test_two_words_of_a_question_tell_its_language(question: str, refused: bool) -> None:
+    assert bool(no_hint(CHINESE, question)) is refused

@@ -15,7 +15,7 @@ import pytest
 
 from mentor_stream import topics
 from mentor_stream.broker import Receipt
-from mentor_stream.config import load
+from mentor_stream.config import ConfigError, load
 from mentor_stream.stream import Stream, connect
 from schemas import Group, Outcome, Query
 from tests.builders import a_group, a_query
@@ -241,3 +241,12 @@ def test_a_fallback_that_is_no_text_is_named(tmp_path: Path, fallback: str) -> N
     config = a_config(tmp_path, agents=AGENTS.format(url="http://127.0.0.1:1/v1"))
     config.write_text(config.read_text().replace('"fdcg", ', f'"fdcg", fallback = "{fallback}", '))
     assert problems(config)[0].startswith("mentor.guide.fallback is ")
+
+
+@pytest.mark.parametrize("setting", ["concurrency", "max_backlog"])
+def test_more_cases_at_once_than_a_broker_can_count_are_refused(tmp_path: Path, setting: str) -> None:
+    config = a_config(tmp_path, agents=AGENTS.format(url="http://127.0.0.1:1/v1"))
+    lines = config.read_text().replace("concurrency = 8\n", "")
+    config.write_text(lines.replace("[mentor]\n", f"[mentor]\n{setting} = {10**18}\n"))
+    with pytest.raises(ConfigError, match=rf"mentor\.{setting}\S* is {10**18}: "):
+        problems(config)
