@@ -128,7 +128,7 @@ def a_dying_handler(_: object) -> object:
 @pytest.mark.anyio
 @pytest.mark.parametrize("mode", ["math", "text"])
 async def test_a_long_question_is_read_while_other_cases_go_on(mode: GuardMode) -> None:
-    question, turns = a_query("Add up: " + "1 2/3 4.5 " * 6000), 0
+    question, turns = a_query(f"Add up, as {mode}: " + "1 2/3 4.5 " * 6000), 0
 
     async def count() -> None:
         nonlocal turns
