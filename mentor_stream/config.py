@@ -5,6 +5,7 @@ environment as MENTOR_STREAM__SECTION__KEY (nested tables: one more __ each).
 """
 
 import os
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -182,7 +183,8 @@ def parse_section(kind: type[S], table: Mapping[str, Any], setting: str) -> S:
 
 def _problem(error: ErrorDetails, known: Known, setting: str = "") -> str:
     """One line."""
-    where = ".".join(filter(None, [setting, *map(str, error["loc"])]))
+    place = [part for part in map(str, error["loc"]) if not part.startswith(_KINDS_OF_A_UNION)]
+    where = ".".join(filter(None, [setting, *place]))
     if error["type"] == "extra_forbidden":
         *place, name = error["loc"]
         near = get_close_matches(str(name), known.get(".".join(map(str, place)), ()), 1)
@@ -195,4 +197,17 @@ def _problem(error: ErrorDetails, known: Known, setting: str = "") -> str:
         message = 'expected a table, such as { kind = "..." }'
     if isinstance(error["input"], Mapping) and error["type"] == "value_error":
         return f"{where}: {message}."  # of a whole section: it is not repeated
-    return f"{where} is {error['input']!r}: {message[:1].lower()}{message[1:]}."
+    if _SECRET.search(where):
+        return f"{where}: {message[:1].lower()}{message[1:]}."
+    return f"{where} is {_shown(error['input'])}: {message[:1].lower()}{message[1:]}."
+
+
+_KINDS_OF_A_UNION = ("literal[", "constrained-", "function-")
+"""How pydantic calls them, as if they were settings."""
+_SECRET = re.compile(r"(?:key|key_env|password|secret)$")
+"""Settings into which somebody may have put the secret itself."""
+
+
+def _shown(value: Any) -> str:
+    """The value as it may stand in an error: a URL without user, password and query."""
+    return re.sub(r"(?<=://)[^/@\s]*@", "***@", re.sub(r"(?<=\?)[^'\"\s]+", "***", repr(value)))

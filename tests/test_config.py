@@ -1,12 +1,12 @@
 """The config file: what is accepted, and what a user reads when it is not."""
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import pytest
-from pydantic import Field
+from pydantic import Field, PositiveInt
 
-from mentor_stream.config import ConfigError, RunConfig, Section, load
+from mentor_stream.config import ConfigError, RunConfig, Section, load, parse_section
 
 RUN = """
 [run]
@@ -158,3 +158,37 @@ def test_an_override_of_no_section_is_named_and_not_ignored(
     assert problem == (
         "MENTOR_STREAM__RUNN__SEED in the environment: there is no section 'runn'; known: lessons, run."
     )
+
+
+class Asked(Section):
+    base_url: str = Field(pattern="^x$")
+    api_key_env: str = Field("KEY", pattern="^[A-Z]+$")
+    most: PositiveInt | Literal["unlimited"] = 1
+
+
+def told(**options: object) -> str:
+    with pytest.raises(ConfigError) as caught:
+        parse_section(Asked, {"base_url": "x", **options}, "asked")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://user:s3cret@host/v1", "'https://***@host/v1'"),
+        ("https://host/v1?key=s3cret", "'https://host/v1?***'"),
+        ("https://host/v1", "'https://host/v1'"),
+    ],
+)
+def test_an_error_shows_a_url_without_what_is_secret_in_it(url: str, shown: str) -> None:
+    assert told(base_url=url).startswith(f"asked.base_url is {shown}: ")
+
+
+def test_a_key_where_its_name_is_due_is_not_repeated() -> None:
+    problem = told(api_key_env="sk-s3cret")
+    assert problem.startswith("asked.api_key_env: ")
+    assert "s3cret" not in problem
+
+
+def test_a_setting_of_several_kinds_is_called_by_its_name_alone() -> None:
+    assert {line.partition(" is ")[0] for line in told(most=0).splitlines()} == {"asked.most"}

@@ -18,7 +18,7 @@ class Address(Section):
 
     base_url: str
     """Of the endpoint, as far as `/v1`."""
-    api_key_env: str | None = None
+    api_key_env: str | None = Field(None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     """Name of the environment variable that holds the key; left out for servers that want none."""
     max_in_flight: int = Field(512, ge=1, le=4096)
     """Requests to the endpoint at once; more wait, in order of arrival."""
