@@ -64,8 +64,14 @@ def _pieces(statement: Tokens) -> Iterator[Tokens]:
 
 
 def _is_long(piece: Tokens) -> bool:
-    telling = _work(piece) > 1 or (_work(piece) == 1 and _repeats(piece) > 1)
+    telling = _work(piece) > 1 or (_work(piece) == 1 and _repeats(piece) > 1) or _takes_a_result(piece)
     return len(piece) >= LONG and telling and not is_idiom(piece)
+
+
+def _takes_a_result(piece: Tokens) -> bool:
+    """Whether a piece keeps what a call with several arguments returns: the step that a program turns on."""
+    called = any(two == "(" and one.isidentifier() for one, two in pairwise(piece))
+    return called and "=" in piece and "," in piece[piece.index("=") :]
 
 
 def _work(piece: Tokens) -> int:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from consumers.leak.code import find_code_leak
 from consumers.leak.guard import guarding
+from consumers.leak.statements import copied
 from consumers.leak.tokens import statements, tokens
 from mentor_stream.answers.programs import Test, read_tests
 from tests.builders import a_query
@@ -219,3 +220,16 @@ async def test_the_guard_takes_code_for_code_and_anything_else_for_mathematics()
     async with guarding("math") as guard:
         assert await guard.leak(a_query(reference=json.dumps(BRACKETS.tests)), program) is None
     assert read_tests(json.dumps(BRACKETS.tests))
+
+
+SUBSEQUENCE = """tails = []
+for value in numbers:
+    at = bisect_left(tails, value)
+    tails[at : at + 1] = [value]
+"""
+
+
+def test_a_call_whose_result_a_program_turns_on_is_a_copy_and_its_name_alone_is_none() -> None:
+    said = "For each value take at = bisect_left(tails, value) and go on from there."
+    assert copied(said, "", SUBSEQUENCE) == "at = bisect_left ( tails , value )"
+    assert copied("Think about what bisect_left says of a sorted list.", "", SUBSEQUENCE) is None
