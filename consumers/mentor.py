@@ -1,5 +1,6 @@
 """The mentor: collapsed groups in, guided queries and diagnoses out, many cases at once."""
 
+import logging
 import sys
 import time
 from collections.abc import AsyncIterator, Iterable
@@ -14,6 +15,7 @@ from consumers import casework, spending
 from consumers.backlog import Backlog, Line, Passed
 from consumers.budget import budget
 from consumers.casework import Action
+from consumers.complaints import Complaints
 from consumers.guides.base import Lesson
 from consumers.leak.guard import GuardMode, guarding
 from consumers.tally import Tally
@@ -27,7 +29,7 @@ from mentor_stream.prompts import PromptConfig
 from mentor_stream.sampling import RolloutConfig
 from mentor_stream.stream import Delivery, Stream, opened
 from mentor_stream.topics import TopicsConfig
-from schemas import Group, Outcome, OversizedRecord, PolicyRelease, Query
+from schemas import Diagnosis, Group, Outcome, OversizedRecord, PolicyRelease, Query
 
 GUIDES = "consumers.guides"
 REPORT_SECONDS = 1.0
@@ -36,6 +38,8 @@ PASSED_OVER_AT_ONCE = 64
 TOO_LARGE = (OversizedRecord, MessageTooLarge)
 MOST_WAITING_BYTES = 256 * 2**20
 """Of the cases that wait; what it is that max_backlog bounds when completions are very long."""
+
+log = logging.getLogger(__name__)
 
 
 class MentorConfig(Section):
@@ -76,6 +80,7 @@ class Mentor:
         self._passed_over = anyio.Semaphore(PASSED_OVER_AT_ONCE)
         self._version = 0  # what a run starts from, before any release
         self._tally = Tally()
+        self._complaints = Complaints()
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -139,6 +144,15 @@ class Mentor:
         except TOO_LARGE:
             await self._stream.publish(topics.DIAGNOSES, casework.shortened(record))
         self._tally.count(record)
+        self._complain(record)
+
+    def _complain(self, record: Diagnosis) -> None:
+        """Trouble that costs lessons is told in the log: otherwise it would be in the diagnoses only."""
+        error = next((call.error for call in record.calls if call.error), None)
+        if error and record.outcome is not Outcome.HINT:
+            said = self._complaints.hear(f"{record.outcome.value}: {record.reason}", time.monotonic())
+            if said:
+                log.warning("a case ended without the guide's hint: %s", said)
 
     def _decided(self, group: Group) -> Action:
         config = self._config

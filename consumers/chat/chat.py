@@ -132,7 +132,7 @@ class Chat:
         async with server.turn():
             if server.route(anyio.current_time()).health is Health.RESTING:
                 asked.failed.add(place)  # it failed others while this one waited for its turn
-                raise Failure(f"{server.url} fails and rests", Kind.DOWN)
+                raise Failure(f"{server.url} fails and rests: {server.trouble}", Kind.DOWN)
             response = await self._watched(place, asked)
         try:
             return read(completion.text_of(response, self._asking.max_tokens))
@@ -151,6 +151,7 @@ class Chat:
                 circuit.succeed()
                 raise
             circuit.fail(anyio.current_time(), began, rest=failure.rest)
+            self._targets[place].server.trouble = str(failure)
             asked.failed.add(place)
             if failure.kind is Kind.CLOSED:
                 asked.closed.add(place)

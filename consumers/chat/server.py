@@ -45,6 +45,8 @@ class Server:
 
     def __init__(self, address: Address, first_pause: float) -> None:
         self.url = address.base_url
+        self.trouble = ""
+        """The last failure, for whoever is not to ask because of it."""
         self.circuit = Circuit(first_pause, LONGEST_PAUSE)
         self._key_env, self._bound = address.api_key_env, address.max_in_flight
         self._slots = anyio.Semaphore(address.max_in_flight)

@@ -173,6 +173,21 @@ async def test_a_dead_endpoint_costs_hints_and_never_a_case(stream: Stream, tmp_
     assert all("cannot be reached" in d.reason and d.calls[0].error for d in diagnoses)
 
 
+async def test_trouble_of_the_endpoint_is_said_in_the_log_once_a_cause(
+    stream: Stream, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    endpoint.answers["attribution"] = [Trouble.UNAUTHORIZED]
+    await publish_cases(stream, 12)
+    with mentor(a_config(tmp_path, agents=AGENTS.format(url=endpoint.url))) as process:
+        await until(stream, topics.DIAGNOSES, 12, seconds=60)
+        process.terminate()
+        assert process.stderr
+        said = await anyio.to_thread.run_sync(process.stderr.read)
+    assert said.count("status 401") == 1
+    assert "a case ended without the guide's hint: fallback: attribution failed: " in said
+    assert "sk-secret" not in said
+
+
 async def test_an_endpoint_that_obeys_an_injected_instruction_gets_no_answer_through(
     stream: Stream, endpoint: Endpoint, tmp_path: Path
 ) -> None:

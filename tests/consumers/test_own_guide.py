@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,14 +100,20 @@ def test_every_setting_on_the_page_is_one(tmp_path: Path, monkeypatch: pytest.Mo
         assert plugins.check("consumers.guides", guide, "mentor.guide") == []
 
 
-def test_every_option_is_on_the_page_with_its_default() -> None:
-    rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", PAGE, re.MULTILINE))
-    for kind in (static, critique):
-        own = kind.Config.model_fields.keys() - fdcg.agents.llm.Config.model_fields.keys() | {"name"}
-        assert own <= rows.keys()
-    for option, default in (
-        ("first_level", static),
-        ("max_retry", critique),
-        ("response_characters", critique),
-    ):
-        assert rows[option] == str(default.Config.model_fields[option].default)
+def options_of(kind: str) -> dict[str, str]:
+    """The table of a guide's section: options and defaults."""
+    section = PAGE.partition(f"\n## {kind}\n")[2].partition("\n## ")[0]
+    rows: dict[str, str] = {}
+    for names, default in re.findall(r"^\| (`[^|]+`) \|([^|]*)\|", section, re.MULTILINE):
+        rows |= dict.fromkeys(re.findall(r"`(\w+)`", names), default.strip())
+    return rows
+
+
+@pytest.mark.parametrize(("kind", "guide"), [("static", static), ("critique", critique), ("fdcg", fdcg)])
+def test_every_option_is_on_the_page_with_its_default(kind: str, guide: Any) -> None:
+    rows, fields = options_of(kind), guide.Config.model_fields
+    shared = set() if guide is fdcg else fdcg.agents.llm.Config.model_fields.keys() - {"name"}
+    assert fields.keys() - shared <= rows.keys()
+    for option in ("first_level", "max_retry", "max_refine", "n_drafts", "response_characters"):
+        if option in fields:
+            assert rows[option] == str(fields[option].default)

@@ -154,7 +154,7 @@ async def test_those_who_wait_for_their_turn_do_not_ask_what_began_to_rest_meanw
         for _ in range(20):
             tasks.start_soon(fail)
     assert len(one.requests) == 3
-    assert sum("fails and rests (0 requests)" in reason for reason in said) == 17
+    assert sum("fails and rests: status 500 (0 requests)" in reason for reason in said) == 17
 
 
 async def test_a_long_pause_asked_for_is_kept_while_another_answers(one: Scripted, two: Scripted) -> None:
