@@ -3,11 +3,13 @@
 import fcntl
 import os
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import IO
 
 import anyio
+
+from mentor_stream.config import ConfigError
 
 SUPERVISOR = "up.lock"
 """Held by the supervisor alone; holds its process id."""
@@ -24,10 +26,20 @@ async def hold(directory: Path, *, patience: float) -> AsyncGenerator[int]:
     """Hold the run; yields the descriptor that the components must inherit.
 
     The kernel frees both locks, however their holders die. Raises RunBusy at once when another supervisor
-    lives, and after `patience` seconds when the components of a dead one have still not stopped.
+    lives, and after `patience` seconds when the components of a dead one have still not stopped; ConfigError
+    for a directory that cannot be written.
     """
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / SUPERVISOR).open("a+") as mine, (directory / COMPONENTS).open("a+") as shared:
+    with ExitStack() as files:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            mine, shared = (
+                files.enter_context((directory / name).open("a+")) for name in (SUPERVISOR, COMPONENTS)
+            )
+        except OSError as error:
+            raise ConfigError(
+                f"run.directory is {str(directory)!r}: it cannot be written ({error.strerror}). Set it to a "
+                "directory that can"
+            ) from error
         if not _try(mine):
             mine.seek(0)
             raise RunBusy(
