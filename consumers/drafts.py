@@ -97,6 +97,8 @@ _KINDS = (
 def no_hint(draft: str, question: str = "") -> str | None:
     """What a draft is instead of a hint to the question, as an objection, or None."""
     draft = draft.strip()
+    if not draft:
+        return "the hint is empty"
     kind = next((name for matches, name in _KINDS if matches(draft)), None)
     if kind is None and _is_json(draft):
         kind = "JSON"

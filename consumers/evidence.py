@@ -89,11 +89,10 @@ def _endings(group: Group, attempts: Sequence[Trajectory]) -> list[str | None]:
 
 
 def tests_of(query: Query) -> tuple[Test, ...] | None:
-    """The tests of a code question, read once for one call of an agent: megabytes. None of any other."""
-    return _read_tests(query.reference)
+    """The tests of a code question; None of any other."""
+    return read_tests(query.reference)
 
 
-_read_tests = lru_cache(maxsize=8)(read_tests)
 _final = lru_cache(maxsize=4096)(final_answer)  # every agent of a case wants it
 
 

@@ -148,8 +148,7 @@ class Mentor:
 
     def _complain(self, record: Diagnosis) -> None:
         """Trouble that costs lessons is told in the log: otherwise it would be in the diagnoses only."""
-        error = next((call.error for call in record.calls if call.error), None)
-        if error and record.outcome is not Outcome.HINT:
+        if record.outcome is not Outcome.HINT and any(call.error for call in record.calls):
             said = self._complaints.hear(f"{record.outcome.value}: {record.reason}", time.monotonic())
             if said:
                 log.warning("a case ended without the guide's hint: %s", said)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from consumers import evidence
 from consumers.calls import AgentError
@@ -110,6 +111,12 @@ def fitted(prompt: Prompt, asking: Asking, sheet: Sheet, fill: Fill) -> tuple[st
         f"the shortest prompt is about {needed} tokens, context_tokens is {asking.context_tokens} and "
         f"max_tokens {asking.max_tokens}: raise the one or lower the other"
     )
+
+
+def prompt_file(directory: Path, domain: str, name: str) -> Path:
+    """Where a prompt is, of a directory that may have one of its own for the domain."""
+    own = directory / domain / f"{name}.md"
+    return own if own.exists() else directory / f"{name}.md"
 
 
 def domain_of(case: Case) -> str:

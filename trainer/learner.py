@@ -60,13 +60,6 @@ class Learner:
         outcomes = [self._optimize(minibatch) for _ in range(c.epochs) for minibatch in ready]
         return steps.together(outcomes, c, dropped=dropped, truncated=truncated)
 
-    def scores(self, batch: MicroBatch) -> TokenScores:
-        """Log-probabilities and entropies of the completion tokens at the sampling temperature [tokens].
-
-        On the only pipeline stage, of this rank's part of the sequences.
-        """
-        return self.scorer.scores(batch, self.scorer.hidden(batch))
-
     def weights(self) -> Iterator[tuple[str, Tensor]]:
         """On rank 0, each weight under its Hugging Face name; every rank goes through to the end."""
         self.optimizer.settle()

@@ -10,6 +10,17 @@ from consumers.chat.settings import Asking, Structured
 Schema = Mapping[str, Any]
 """A JSON schema of an object, within what strict structured outputs allow."""
 
+
+def object_of(**properties: Any) -> Schema:
+    """An object's schema as strict structured outputs want it: every field required, none beside them."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
 _STEPS = {"json_schema": "json_object", "json_object": "off"}
 _FORMAT = re.compile(r"response_format|json_?schema|json_?object|structured|guided|grammar|schema")
 _OVERFLOW = re.compile(

@@ -40,6 +40,15 @@ def text_of(reply: dict[str, Any], field: str, *, optional: bool = False) -> str
     return _latex(value).strip()
 
 
+def said_in(reply: str, field: str) -> str:
+    """The text of a field of the reply's object, without the field's name as a heading of its own.
+
+    Raises UnreadableReply.
+    """
+    text = text_of(parse_object(reply), field)
+    return re.sub(rf"^{field}\s*:\s*", "", text, flags=re.IGNORECASE) or text
+
+
 def texts_of(reply: dict[str, Any], field: str) -> tuple[str, ...]:
     """A list of strings; a single string counts as a list of one, and anything missing as none."""
     value = reply.get(field) or []

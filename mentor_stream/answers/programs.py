@@ -11,6 +11,7 @@ LiveCodeBench's packed private tests (pickled, compressed) are not read: unpack 
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple, cast
 
 MAX_CHARACTERS = 32_000_000
@@ -29,8 +30,12 @@ class Test(NamedTuple):
     kind: Kind
 
 
+@lru_cache(maxsize=8)
 def read_tests(reference: str) -> tuple[Test, ...] | None:
-    """The tests that a reference holds, in order; None when it is anything else, or tests only in part."""
+    """The tests that a reference holds, in order; None when it is anything else, or tests only in part.
+
+    The last references are remembered: they may be megabytes, and a case is read for all of its calls.
+    """
     if len(reference) > MAX_CHARACTERS or not reference.lstrip().startswith(("[", "{")):
         return None
     try:

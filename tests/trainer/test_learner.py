@@ -67,9 +67,8 @@ def test_logprobs_are_those_of_each_sequence_alone(policy_of: Callable[..., Path
     assert len(packs) > 1
     for pack in packs:
         batch = collate([rows[place] for place in pack], Multiples())
-        torch.testing.assert_close(
-            learner.scores(batch).logprobs_N, batch.chosen(batch.sampler_T), rtol=0, atol=1e-5
-        )
+        scores = learner.scorer.scores(batch, learner.scorer.hidden(batch))
+        torch.testing.assert_close(scores.logprobs_N, batch.chosen(batch.sampler_T), rtol=0, atol=1e-5)
     alone = hf_logprobs(theirs, groups[0].trajectories[0], 1.0)
     torch.testing.assert_close(
         alone, torch.tensor(groups[0].trajectories[0].logprobs.numpy()), rtol=0, atol=1e-5

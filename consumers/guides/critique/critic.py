@@ -1,27 +1,23 @@
 """The critic: one request to the language model, about one attempt."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from consumers.calls import AgentError
-from consumers.chat import Chat, ChatError, Schema, Usage, allowance_of, templates
-from consumers.chat.replies import parse_object, text_of
+from consumers.chat import Chat, ChatError, Usage, allowance_of, templates
+from consumers.chat.dialect import object_of
+from consumers.chat.replies import said_in
 from consumers.chat.templates import Prompt
 from consumers.guides.base import Case
 from consumers.guides.critique.config import SETTING, Config
-from consumers.sheet import DOMAINS, Lengths, Sheet, domain_of, fitted
+from consumers.sheet import DOMAINS, Lengths, Sheet, domain_of, fitted, prompt_file
 from schemas import Trajectory
 
 NAMES = {"question", "reference", "solution", "attempts", "shown", "total", "endings", "earlier", "rejected"}
 """What the template may ask for."""
-SCHEMA: Schema = {
-    "type": "object",
-    "properties": {"critique": {"type": "string"}},
-    "required": ["critique"],
-    "additionalProperties": False,
-}
+SCHEMA = object_of(critique={"type": "string"})
 
 
 @dataclass(frozen=True)
@@ -57,19 +53,14 @@ class Critic:
 
         sheet = Sheet(case, Lengths(attempts=1, attempt=self._config.attempt_characters), [attempt])
         system, user = fitted(self._prompts[domain_of(case)], self._config, sheet, fill)
+        read = partial(said_in, field="critique")
         try:
-            return Remarks(*await self._chat.ask(system, user, _read, schema=SCHEMA))
+            return Remarks(*await self._chat.ask(system, user, read, schema=SCHEMA))
         except ChatError as error:
             raise AgentError(str(error), error.usage) from error
 
 
 def load(directory: Path) -> Mapping[str, Prompt]:
     """The critic's prompts by domain. Raises ConfigError."""
-    own = {domain: directory / domain / "critique.md" for domain in DOMAINS}
-    files = {domain: file if file.exists() else directory / "critique.md" for domain, file in own.items()}
+    files = {domain: prompt_file(directory, domain, "critique") for domain in DOMAINS}
     return {domain: templates.load(file, NAMES, f"{SETTING}.prompts") for domain, file in files.items()}
-
-
-def _read(reply: str) -> str:
-    critique = text_of(parse_object(reply), "critique")
-    return re.sub(r"^critique\s*:\s*", "", critique, flags=re.IGNORECASE) or critique

@@ -70,7 +70,7 @@ class Drafting:
 
     async def _sound(self, draft: str) -> bool:
         """What needs no opinion is asked before the opinion is paid for."""
-        if not draft.strip() or no_hint(draft, self.case.query.question):
+        if no_hint(draft, self.case.query.question):
             return False
         return not (await self.calls.leak(self.case, draft) or self.calls.excess(self.case, draft))
 

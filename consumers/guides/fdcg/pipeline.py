@@ -108,8 +108,6 @@ class Fdcg:
 
     async def _objection(self, case: Case, hint: str, calls: Calls) -> str | None:
         """What speaks against a draft: Judgment is asked first, what needs no opinion has the last word."""
-        if not hint.strip():
-            return "the hint is empty"
         if objection := no_hint(hint, case.query.question):
             return objection
         if self.switches.judgment:

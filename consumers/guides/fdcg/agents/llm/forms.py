@@ -2,38 +2,28 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from consumers.chat import Schema, UnreadableReply
-from consumers.chat.replies import parse_object, text_of, texts_of
+from consumers.chat.dialect import object_of
+from consumers.chat.replies import parse_object, said_in, text_of, texts_of
 from consumers.guides.fdcg.agents.base import Flaw
 
 _TEXT = {"type": "string"}
 
 
-def _object(**properties: Any) -> Schema:
-    """A schema as strict structured outputs want it: every field required, none beside them."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-_HINT = _object(hint=_TEXT)
+_HINT = object_of(hint=_TEXT)
 SCHEMAS: dict[str, Schema] = {
-    "attribution": _object(
+    "attribution": object_of(
         root_cause=_TEXT,
         errors={"type": "array", "items": _TEXT},
         keywords={"type": "array", "items": _TEXT},
     ),
     "generation": _HINT,
-    "judgment": _object(
+    "judgment": object_of(
         critique=_TEXT, verdict={"type": "string", "enum": [*(flaw.value for flaw in Flaw), "pass"]}
     ),
     "repair": _HINT,
-    "ranking": _object(order={"type": "array", "items": {"type": "integer"}}),
+    "ranking": object_of(order={"type": "array", "items": {"type": "integer"}}),
 }
 """In the order in which fields are written: Judgment says why before it says what."""
 
@@ -46,8 +36,7 @@ def read_attribution(reply: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]
 
 def read_hint(reply: str) -> str:
     """The hint, without a heading of its own."""
-    hint = text_of(parse_object(reply), "hint")
-    return re.sub(r"^hint\s*:\s*", "", hint, flags=re.IGNORECASE) or hint
+    return said_in(reply, "hint")
 
 
 def read_judgment(reply: str) -> tuple[Flaw | None, str]:

@@ -7,7 +7,7 @@ from consumers.chat import templates
 from consumers.chat.templates import Prompt
 from consumers.guides.fdcg.agents.base import SETTING
 from consumers.guides.fdcg.agents.llm.config import PROMPTS
-from consumers.sheet import DOMAINS
+from consumers.sheet import DOMAINS, prompt_file
 
 _EVIDENCE = {"question", "reference", "solution", "shown", "total", "attempts", "endings", "earlier"}
 NAMES = {
@@ -30,10 +30,6 @@ def load(directory: Path) -> Mapping[tuple[str, str], Prompt]:
 
 
 def _file(directory: Path, domain: str, agent: str) -> Path:
-    """A domain's own file comes first; ranking.md, which most guides have no use for, may be missing."""
-    own, shared = directory / domain / f"{agent}.md", directory / f"{agent}.md"
-    if own.exists():
-        return own
-    if agent == "ranking" and not shared.exists():
-        return PROMPTS / domain / "ranking.md"
-    return shared
+    """ranking.md, which most guides have no use for, may be missing."""
+    file = prompt_file(directory, domain, agent)
+    return PROMPTS / domain / "ranking.md" if agent == "ranking" and not file.exists() else file
