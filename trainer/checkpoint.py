@@ -16,7 +16,7 @@ import msgspec
 from mentor_stream import snapshots
 from mentor_stream.config import ConfigError
 from mentor_stream.snapshots import SnapshotError
-from trainer.batches import Ledger
+from trainer.intake.batches import Ledger
 
 log = logging.getLogger(__name__)
 

@@ -8,14 +8,15 @@ from pathlib import Path
 from mentor_stream.component import Component
 from mentor_stream.config import Config
 from mentor_stream.topics import TopicsConfig
-from trainer import architecture, parameters, tensorfiles
-from trainer.architecture import Architecture, UnsupportedModel
 from trainer.config import TrainerConfig
+from trainer.hf import parameters, tensorfiles
+from trainer.model import architecture
+from trainer.model.architecture import Architecture, UnsupportedModel
 
 
 def check(config: Config) -> Iterator[str]:
     """Problems that can be seen without loading the model."""
-    from trainer import precision
+    from trainer.model import precision
 
     settings = config.of(TrainerConfig)
     if problem := precision.problem(settings.precision):
@@ -93,7 +94,7 @@ def run(config: Config) -> None:
             f"--nproc-per-node={ranks}",
         ]
         os.execv(sys.executable, [*torchrun, "-m", "trainer", str(config.path)])  # noqa: S606
-    from trainer import cpu
+    from trainer.model import cpu
 
     cpu.install()
     from trainer import loop

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mentor_stream.config import Section
-from trainer.precision import Precision
+from trainer.model.precision import Precision
 
 Normalization = Literal["token", "sequence", "constant"]
 KLEstimator = Literal["k1", "k2", "k3"]

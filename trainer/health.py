@@ -3,7 +3,7 @@
 import logging
 
 from trainer.config import TrainerConfig
-from trainer.steps import Step
+from trainer.learning.steps import Step
 
 log = logging.getLogger(__name__)
 

@@ -11,20 +11,23 @@ from pathlib import Path
 from mentor_stream.config import Config
 from mentor_stream.stream import Delivery
 from schemas import Group, RecordError
-from trainer import architecture, hf, orders, ranks, reference, stopping
-from trainer import stream as streams
-from trainer.batches import Arrivals, CutRule, Pending
+from trainer import orders, ranks, stopping
 from trainer.checkpoint import Checkpoints
 from trainer.config import TrainerConfig
 from trainer.health import Health
+from trainer.hf import conversion
+from trainer.intake import stream as streams
+from trainer.intake.batches import Arrivals, CutRule, Pending
+from trainer.intake.places import place_of
+from trainer.intake.stream import TrainerStream
+from trainer.intake.validation import validate
 from trainer.journal import Journal
-from trainer.learner import Learner
+from trainer.learning import reference
+from trainer.learning.learner import Learner
+from trainer.model import architecture
 from trainer.orders import AllRanks
-from trainer.places import place_of
 from trainer.release import Releases
 from trainer.report import Report, ages
-from trainer.stream import TrainerStream
-from trainer.validation import validate
 
 log = logging.getLogger(__name__)
 
@@ -145,12 +148,12 @@ class Lead:
         self.report.stepped(self.step, step, ages(batch, trained), self.arrivals, self.version)
 
     def _release(self, *, final: bool = False) -> None:
-        fill = self._export if self.version else partial(hf.copy_files, self.config.policy)
+        fill = self._export if self.version else partial(conversion.copy_files, self.config.policy)
         consumed = self.arrivals.consumed(self.version)
         self.releases.publish(self.version, self.step, consumed, fill, final=final)
 
     def _export(self, directory: Path) -> None:
-        hf.save(self.config.policy, self.learner.architecture, self.learner.weights(), directory)
+        conversion.save(self.config.policy, self.learner.architecture, self.learner.weights(), directory)
 
     def _save(self) -> None:
         ledger, consumed_ids = self.arrivals.ledger(), self.arrivals.consumed_ids()

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from schemas import Group
 from trainer import ranks, stopping
-from trainer.learner import Learner
-from trainer.steps import Step
+from trainer.learning.learner import Learner
+from trainer.learning.steps import Step
 
 
 class Train(msgspec.Struct, frozen=True, tag="train"):

@@ -9,7 +9,7 @@ import torch.distributed as dist
 from megatron.core import parallel_state
 from megatron.core.tensor_parallel.random import model_parallel_cuda_manual_seed
 
-from trainer import cpu
+from trainer.model import cpu
 
 IDLE = timedelta(days=7)
 """Ranks wait for rank 0 as long as the stream gives it nothing to do."""

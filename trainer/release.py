@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mentor_stream import snapshots, topics
 from schemas import Consumed, PolicyRelease
-from trainer.stream import TrainerStream
+from trainer.intake.stream import TrainerStream
 
 REFRESH_SECONDS = 0.5
 """Shortest time between two words on the same version."""

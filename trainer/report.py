@@ -9,10 +9,10 @@ from dataclasses import asdict
 
 from mentor_stream.broker import BrokerError
 from schemas import Group
-from trainer.batches import Arrivals
-from trainer.steps import Step
-from trainer.stream import TrainerStream
-from trainer.tally import Tally
+from trainer.intake.batches import Arrivals
+from trainer.intake.stream import TrainerStream
+from trainer.intake.tally import Tally
+from trainer.learning.steps import Step
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from benchmarks.rows import Finding, show
 from benchmarks.trainer.load import Load
-from trainer import cpu
+from trainer.model import cpu
 
 TINY = Load("tiny", hidden=128, layers=3, words=384, groups=16, prompt=12, completion=16)
 SMALL = Load("small", hidden=256, layers=6, words=8192, groups=8, prompt=64, completion=256)

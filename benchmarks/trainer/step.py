@@ -33,9 +33,9 @@ def against_plain(load: Load, rounds: int) -> Iterator[Finding]:
 
 
 def _learner(policy: Path, load: Load) -> Callable[[], float]:
-    from trainer import architecture
     from trainer.config import TrainerConfig
-    from trainer.learner import Learner
+    from trainer.learning.learner import Learner
+    from trainer.model import architecture
 
     settings = {"lr": LEARNING_RATE, "max_tokens_per_microbatch": POSITIONS}
     config = parse_section(TrainerConfig, settings, "trainer")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import torch
 
 from benchmarks.rows import Finding, Wanted, row
-from trainer.vocabulary import Share, token_scores
+from trainer.model.vocabulary import Share, token_scores
 
 WORDS, HIDDEN = 128 * 1024, 64
 TOKENS = 16 * 1024

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.trainer.policies import write_policy
-from trainer import cpu
+from trainer.model import cpu
 
 cpu.install()
 

@@ -9,20 +9,22 @@ import torch
 import torch.distributed as dist
 from megatron.core import parallel_state
 
-from trainer import architecture, hf, model, ranks
-from trainer.architecture import Architecture
+from trainer import ranks
 from trainer.config import TrainerConfig
+from trainer.hf import conversion
+from trainer.model import architecture, gpt
+from trainer.model.architecture import Architecture
 
 
 def export(policy: Path, way: dict[str, Any], out: Path) -> None:
     """Through the model and out again."""
     shape = architecture.read(policy)
-    network = model.build(shape, TrainerConfig(**way)).module
-    hf.load(policy, shape, network)
+    network = gpt.build(shape, TrainerConfig(**way)).module
+    conversion.load(policy, shape, network)
     assert not any(padding.any() for padding in paddings(network, shape))
-    weights = hf.gather(shape, network)
+    weights = conversion.gather(shape, network)
     if ranks.is_lead():
-        hf.save(policy, shape, weights, out)
+        conversion.save(policy, shape, weights, out)
     else:
         assert not list(weights)
     dist.barrier()

@@ -18,10 +18,11 @@ from safetensors.torch import save_file
 
 from mentor_stream.config import parse_section
 from tests.trainer.policies import sampled_groups, weights_of
-from trainer import architecture, ranks
+from trainer import ranks
 from trainer.config import TrainerConfig
-from trainer.learner import Learner
-from trainer.steps import Step
+from trainer.learning.learner import Learner
+from trainer.learning.steps import Step
+from trainer.model import architecture
 
 STEPS = 3
 GROUPS = 5

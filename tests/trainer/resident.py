@@ -11,7 +11,8 @@ from pathlib import Path
 
 import torch
 
-from trainer import architecture, cpu, parameters, tensorfiles
+from trainer.hf import parameters, tensorfiles
+from trainer.model import architecture, cpu
 
 CONFIG = {
     "architectures": ["LlamaForCausalLM"],
@@ -46,8 +47,10 @@ def growth(work: Callable[[], None]) -> int:
 
 def main(directory: Path) -> None:
     cpu.install()
-    from trainer import hf, model, ranks
+    from trainer import ranks
     from trainer.config import TrainerConfig
+    from trainer.hf import conversion
+    from trainer.model import gpt
 
     policy, out = directory / "in", directory / "out"
     for path in (policy, out):
@@ -57,13 +60,13 @@ def main(directory: Path) -> None:
     shapes = parameters.shapes(shape)
     write(policy, shapes)
     ranks.start(seed=0)
-    network = model.build(shape, TrainerConfig()).module
+    network = gpt.build(shape, TrainerConfig()).module
     sizes = [4 * prod(each) for each in shapes.values()]
     found = {
         "model": sum(sizes),
         "largest": max(sizes),
-        "load": growth(lambda: hf.load(policy, shape, network)),
-        "export": growth(lambda: hf.save(policy, shape, hf.gather(shape, network), out)),
+        "load": growth(lambda: conversion.load(policy, shape, network)),
+        "export": growth(lambda: conversion.save(policy, shape, conversion.gather(shape, network), out)),
     }
     sys.stdout.write(json.dumps(found) + "\n")
     ranks.stop()

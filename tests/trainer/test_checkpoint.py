@@ -10,8 +10,8 @@ from mentor_stream.broker import Receipt
 from mentor_stream.config import ConfigError
 from schemas import Consumed
 from tests.trainer.policies import sampled_groups, weights_of
-from trainer.batches import Ledger
 from trainer.checkpoint import Checkpoints, State, identity
+from trainer.intake.batches import Ledger
 
 LEDGER = Ledger(offsets=(), pending=(), booked=Consumed(tokens=7), surplus=0)
 
@@ -151,7 +151,7 @@ def test_a_checkpoint_that_could_not_be_finished_is_not_there(checkpoints: Check
 def test_a_loaded_learner_goes_on_bit_for_bit(
     rank: None, policy_of: Callable[..., Path], tmp_path: Path, precision: str
 ) -> None:
-    from tests.trainer.test_learner import a_learner
+    from tests.trainer.learning.test_learner import a_learner
 
     policy = policy_of("qwen3")
     groups = sampled_groups(policy, 2)
@@ -171,7 +171,7 @@ def test_a_loaded_learner_goes_on_bit_for_bit(
 def test_the_learning_rate_of_the_config_wins_over_the_checkpoints(
     rank: None, policy_of: Callable[..., Path], tmp_path: Path
 ) -> None:
-    from tests.trainer.test_learner import a_learner
+    from tests.trainer.learning.test_learner import a_learner
 
     policy = policy_of()
     groups = sampled_groups(policy, 2)

@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.trainer.test_hf import resaved
+from tests.trainer.hf.test_conversion import resaved
 
 TENSOR, PIPELINE, CONTEXT, DATA = (
     {f"{kind}_parallel": 2} for kind in ("tensor", "pipeline", "context", "data")

@@ -39,7 +39,7 @@ def test_the_losses_of_the_first_steps_do_not_move(
 
 def write() -> None:
     """Take the losses as they are for right."""
-    from trainer import cpu
+    from trainer.model import cpu
 
     cpu.install()
     from trainer import ranks

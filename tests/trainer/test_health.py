@@ -4,10 +4,10 @@ import math
 import pytest
 
 from mentor_stream.config import parse_section
-from trainer import steps
 from trainer.config import TrainerConfig
 from trainer.health import Health, TrainingFailed
-from trainer.steps import Step
+from trainer.learning import steps
+from trainer.learning.steps import Step
 
 
 def health(**settings: object) -> Health:

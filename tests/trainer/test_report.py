@@ -9,8 +9,8 @@ from mentor_stream.broker import BrokerUnavailable
 from mentor_stream.component import load_config
 from tests.runs import write_config
 from trainer import report
-from trainer import stream as trainer_stream
-from trainer.batches import Arrivals, CutRule
+from trainer.intake import stream as trainer_stream
+from trainer.intake.batches import Arrivals, CutRule
 from trainer.report import Report
 
 RULE = CutRule(batch_groups=4, max_staleness=1, max_guided_fraction=1, keep_silent=False)

@@ -1,0 +1,4 @@
+"""What has arrived: groups off the stream, which of them make a batch, and why none comes.
+
+stream.py reads in a thread of its own; validation.py refuses what does not fit this run; batches.py cuts.
+"""

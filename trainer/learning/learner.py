@@ -1,0 +1,135 @@
+"""One optimization step on this rank: groups in, moved weights and measurements out."""
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from megatron.core import parallel_state
+from torch import Tensor
+
+from schemas import Group
+from trainer import grpo, ranks, shards
+from trainer.config import TrainerConfig
+from trainer.grpo import Objective, Tokens
+from trainer.hf import conversion
+from trainer.learning import measures, reference, steps
+from trainer.learning.optimizer import Optimizer
+from trainer.learning.scorer import Scorer
+from trainer.learning.steps import Outcome, Step
+from trainer.model import gpt
+from trainer.model.architecture import Architecture
+from trainer.model.vocabulary import TokenScores
+from trainer.packing import balance
+from trainer.packing.microbatch import MicroBatch, Multiples, collate
+from trainer.packing.rows import Row, rows_of
+
+
+class Minibatch(NamedTuple):
+    """What one optimizer step learns from: this rank's micro-batches and what is known of their tokens."""
+
+    batches: list[MicroBatch]
+    tokens: list[Tokens]
+    filled: int
+    """Positions on all ranks that are no padding."""
+
+
+class Learner:
+    """The policy and its optimizer. Every rank holds one and calls the same methods in the same order."""
+
+    def __init__(self, config: TrainerConfig, policy: Path, architecture: Architecture) -> None:
+        self.config, self.policy, self.architecture = config, policy, architecture
+        self.model = gpt.build(architecture, config)
+        self.network: Any = self.model.module
+        conversion.load(policy, architecture, self.network)
+        self.scorer = Scorer(config, architecture, self.model)
+        self.reference = reference.load(config, policy)
+        self.optimizer = Optimizer(config, self.model)
+
+    def step(self, groups: Sequence[Group]) -> Step | None:
+        """Learn from one batch. None without a row to learn from: nothing moves, Adam's momentum included.
+
+        Each minibatch is a batch of its own in normalization and gradient clipping. What log-probabilities
+        are compared with, those of old policy and reference, is from the batch's beginning.
+        """
+        c = self.config
+        parts = [rows_of(part, c) for part in minibatches(groups, c.minibatches)]
+        dropped, truncated = sum(part.dropped for part in parts), sum(part.truncated for part in parts)
+        ready = [self._minibatch(part.learned) for part in parts if part.learned]
+        if not ready:
+            return steps.nothing(dropped=dropped) if dropped else None
+        outcomes = [self._optimize(minibatch) for _ in range(c.epochs) for minibatch in ready]
+        return steps.together(outcomes, c, dropped=dropped, truncated=truncated)
+
+    def weights(self) -> Iterator[tuple[str, Tensor]]:
+        """On rank 0, each weight under its Hugging Face name; every rank goes through to the end."""
+        self.optimizer.settle()
+        return conversion.gather(self.architecture, self.network)
+
+    def save(self, directory: Path) -> None:
+        """Write this rank's part of a checkpoint: the model, the optimizer and the random state."""
+        shards.save(self._sharded_state(loading=False), directory)
+
+    def load(self, directory: Path) -> None:
+        """Continue from a checkpoint."""
+        state = shards.load(self._sharded_state(loading=True), directory)
+        self.network.load_state_dict(state["model"])
+        self.optimizer.load(state)
+
+    def _sharded_state(self, *, loading: bool) -> dict[str, Any]:
+        self.optimizer.settle()
+        weights = self.network.sharded_state_dict()
+        return {"model": weights} | self.optimizer.sharded_state(weights, loading=loading)
+
+    def _micro_batches(self, rows: Sequence[Row]) -> list[MicroBatch]:
+        """This rank's, as many as every other rank has: they wait for each other in each."""
+        c = self.config
+        packs = balance.packs([row.tokens for row in rows], c.max_tokens_per_microbatch, c.data_parallel)
+        rank = parallel_state.get_context_parallel_rank(), c.context_parallel
+        return [
+            collate([rows[place] for place in pack], self._multiples).part(*rank).to(ranks.device())
+            for pack in packs[parallel_state.get_data_parallel_rank()]
+        ]
+
+    @property
+    def _multiples(self) -> Multiples:
+        shared = self.config.tensor_parallel if self.config.sequence_parallel else 1
+        halves = 2 * self.config.context_parallel if self.config.context_parallel > 1 else 1
+        return Multiples(sequence=halves, batch=math.lcm(halves, shared * self.config.context_parallel))
+
+    def _minibatch(self, rows: Sequence[Row]) -> Minibatch:
+        batches = self._micro_batches(rows)
+        unknown = [None] * len(batches)
+        old = self.scorer.logprobs(batches) if self.config.recomputes_old else unknown
+        reference = self.reference.logprobs(batches) if self.reference else unknown
+        tokens = [
+            Tokens(b.chosen(b.sampler_T), b.chosen(b.advantages_T), old_N, reference_N)
+            for b, old_N, reference_N in zip(batches, old, reference, strict=True)
+        ]
+        return Minibatch(batches, tokens, filled=sum(row.tokens for row in rows))
+
+    def _optimize(self, minibatch: Minibatch) -> Outcome:
+        """One optimizer step. Gradients are accumulated over the micro-batches."""
+        self.optimizer.zero_gradients()
+        losses = [partial(self._loss, *known) for known in zip(*minibatch[:2], strict=True)]
+        found = measures.together(self.scorer.run(minibatch.batches, losses))
+        norm, taken = self.optimizer.step(usable=math.isfinite(found.loss))
+        return Outcome(found, minibatch.filled, norm, taken)
+
+    def _loss(self, batch: MicroBatch, tokens: Tokens, scores: TokenScores) -> tuple[Tensor, Tensor, Tensor]:
+        found = self._objective(scores, tokens)
+        loss = (found.loss_N * batch.chosen(batch.weights_T)).sum()
+        count = torch.tensor(len(found.loss_N), dtype=torch.int, device=loss.device)
+        return loss, count, measures.measured(loss, found, scores, batch, tokens.sampler_N)
+
+    def _objective(self, scores: TokenScores, tokens: Tokens) -> Objective:
+        return grpo.objective(scores.logprobs_N, scores.entropy_N, tokens, self.config)
+
+
+def minibatches(groups: Sequence[Group], count: int) -> list[Sequence[Group]]:
+    """A batch in `count` parts alike in groups, in their order; some are empty where there are fewer."""
+    bounds = [len(groups) * part // count for part in range(count + 1)]
+    return [groups[start:end] for start, end in pairwise(bounds)]

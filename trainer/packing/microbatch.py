@@ -1,0 +1,116 @@
+"""Packed rows as tensors, and which part of them each context-parallel rank has.
+
+T positions of all sequences of a micro-batch, one sequence after the other.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from trainer.packing.rows import Row
+
+
+@dataclass(frozen=True)
+class Multiples:
+    """What lengths must be multiples of; sequences and micro-batches are filled up to it."""
+
+    sequence: int = 1
+    batch: int = 1
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """Rows that go through the model together.
+
+    Per position [T]: token, its place in its sequence, target (the token that follows), whether the target is
+    part of a completion; and of those that are: sampler log-prob, whether the sampler saw the same prompt,
+    temperature, advantage, weight.
+    """
+
+    lengths: tuple[int, ...]
+    """Of the sequences as they lie here, filled up; on a context-parallel rank still those of the whole."""
+    tokens_T: Tensor
+    positions_T: Tensor
+    targets_T: Tensor
+    completion_T: Tensor
+    sampler_T: Tensor
+    as_sampled_T: Tensor
+    temperature_T: Tensor
+    advantages_T: Tensor
+    weights_T: Tensor
+
+    def chosen(self, values_T: Tensor) -> Tensor:
+        """The values at the positions that predict a completion token [N]."""
+        return values_T[self.completion_T]
+
+    def to(self, where: torch.device) -> "MicroBatch":
+        """The same on a device."""
+        return self._each(lambda tensor: tensor.to(where))
+
+    def part(self, rank: int, ranks: int) -> "MicroBatch":
+        """What one of the ranks has that share every sequence."""
+        if ranks == 1:
+            return self
+        places = torch.cat(positions(self.lengths, rank, ranks))
+        return self._each(lambda tensor: tensor[places])
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "MicroBatch":
+        fields = {name: change(value) for name, value in vars(self).items() if name != "lengths"}
+        return replace(self, **fields)
+
+
+def positions(lengths: Sequence[int], rank: int, ranks: int) -> list[Tensor]:
+    """Per sequence, which positions of the whole a rank has, in its order.
+
+    Each sequence is cut into 2 x ranks pieces; a rank has one from the front and its mirror from the back,
+    so that all have as much to attend to (megatron-core's layout).
+    """
+    places: list[Tensor] = []
+    start = 0
+    for length in lengths:
+        piece = length // (2 * ranks)
+        front, back = start + rank * piece, start + (2 * ranks - 1 - rank) * piece
+        places.append(torch.cat([torch.arange(front, front + piece), torch.arange(back, back + piece)]))
+        start += length
+    return places
+
+
+def collate(rows: Sequence[Row], multiples: Multiples) -> MicroBatch:
+    """The micro-batch of these rows; of no rows one that has nothing to learn from."""
+    filled = [_up(row.tokens, multiples.sequence) for row in rows]
+    rest = _up(max(1, sum(filled)), max(multiples.batch, multiples.sequence)) - sum(filled)
+    lengths = (*filled, rest) if rest else tuple(filled)
+    width = sum(lengths)
+    tokens_T, targets_T = (torch.zeros(width, dtype=torch.int64) for _ in range(2))
+    completion_T, as_sampled_T = (torch.zeros(width, dtype=torch.bool) for _ in range(2))
+    sampler_T, advantages_T, weights_T = (torch.zeros(width) for _ in range(3))
+    temperature_T = torch.ones(width)
+    start = 0
+    for row, length in zip(rows, filled, strict=True):
+        ids = torch.cat([torch.tensor(row.prompt_ids), torch.tensor(row.completion_ids)]).long()
+        end = start + row.tokens
+        tokens_T[start:end], targets_T[start:end] = ids[:-1], ids[1:]
+        predicting = slice(end - len(row.completion_ids), end)
+        completion_T[predicting] = True
+        sampler_T[predicting], as_sampled_T[predicting] = torch.tensor(row.logprobs), row.as_sampled
+        temperature_T[predicting], advantages_T[predicting] = row.temperature, row.advantage
+        weights_T[predicting] = row.weight
+        start += length
+    return MicroBatch(
+        lengths=lengths,
+        tokens_T=tokens_T,
+        positions_T=torch.cat([torch.arange(length) for length in lengths]),
+        targets_T=targets_T,
+        completion_T=completion_T,
+        sampler_T=sampler_T,
+        as_sampled_T=as_sampled_T,
+        temperature_T=temperature_T,
+        advantages_T=advantages_T,
+        weights_T=weights_T,
+    )
+
+
+def _up(length: int, multiple: int) -> int:
+    return -(-length // multiple) * multiple
