@@ -11,5 +11,5 @@ steps.py        sentences of a worked solution
 code.py         answers that are programs
   statements.py   the solution's lines; tokens.py, idioms.py
   hidden.py       inputs and outputs of hidden tests; values.py
-  program.py      whole programs; blocks.py
+  program.py      whole programs
 """

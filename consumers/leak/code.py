@@ -5,12 +5,12 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 
-from consumers.leak.blocks import fenced, unfenced
 from consumers.leak.decision import MAX_CHARACTERS
 from consumers.leak.hidden import told
 from consumers.leak.program import program
 from consumers.leak.statements import copied
 from consumers.leak.steps import repeated
+from mentor_stream.answers.blocks import fenced, unfenced
 from mentor_stream.answers.programs import Test
 
 MAX_TESTS = 4_000_000

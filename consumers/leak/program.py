@@ -2,8 +2,8 @@
 
 import re
 
-from consumers.leak.blocks import fenced, unfenced
 from consumers.leak.tokens import KEYWORDS, Tokens, statements, tokens
+from mentor_stream.answers.blocks import fenced, unfenced
 
 BLOCK = 3
 """Statements that make a block of code a program."""

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from consumers.leak.blocks import fenced
 from consumers.leak.idioms import is_idiom
 from consumers.leak.tokens import Tokens, shape, statements, tokens
+from mentor_stream.answers.blocks import fenced
 
 MAX_STATEMENTS = 1000
 """Of a longer solution the first count."""

@@ -6,7 +6,9 @@ formulas.py      formulas read and compared, on math-verify
 notation.py      spellings, brought to the LaTeX that it reads
 misreadings.py   answers that it takes for a value which they do not state
 prose.py         words among formulas
+thinking.py      where the thinking ends and the answer begins
 programs.py      the tests of a code question
+blocks.py        code between fences
 
 Sympy can be made to run for ever or to fill memory, so all of this belongs in a worker process
 (mentor_stream/workers/), whose limits are the only ones: math-verify's own alarm clocks are off, since on a

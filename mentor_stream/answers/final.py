@@ -1,9 +1,13 @@
 """What a completion settles on: the one place in its text where the answer stands."""
 
 import re
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
 
 from mentor_stream.answers.notation import plain_characters
 from mentor_stream.answers.prose import WORDS, is_prose
+from mentor_stream.answers.thinking import after_thinking
 
 MAX_CHARACTERS = 2000
 """No answer is longer: a longer expression is not read."""
@@ -13,7 +17,9 @@ _OPINION = re.compile(
     r"\W*(?:indeed |also |therefore )?(?:correct|right|reasonable|consistent|verified|valid)\b",
     re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\*\*")
+_SENTENCE_END = re.compile(r"(?<!\.)[.!?](?:\s|$)|(?<!\w)\*\*|\*\*(?!\w)")  # not 0.33... nor 2**10
+_JOINT = re.compile(r"[\s$]*(?:,|;|,?\s*(?:and|or))[\s$]*")
+_DENIED = re.compile(r"\b(?:not|than|instead of)\s*$")
 _FORMULA = re.compile(r"\$\$?[^$\n]+\$\$?|\\\([^\n]+?\\\)|\\\[.+?\\\]", re.DOTALL)
 _NUMBER = re.compile(r"(?:(?<![\w)}])-)?(?:\d+(?:[,.]\d+)*|\.\d+)(?:/\d+)?(?:[eE][+-]?\d+)?(?:\s?%)?")
 
@@ -24,8 +30,8 @@ def final_answer(completion: str) -> str | None:
     Thinking (up to `</think>`) does not count. The last box wins; then what follows the last "answer is",
     "answer:" or "####"; then the whole text if it is one bare expression; then the last formula or number.
     """
-    text = completion.rpartition("</think>")[2]
-    if "<think>" in text:
+    text = after_thinking(completion)
+    if text is None:
         return None
     text = plain_characters(text[-10 * MAX_CHARACTERS :])
     tail = text[-MAX_CHARACTERS:]
@@ -34,16 +40,49 @@ def final_answer(completion: str) -> str | None:
 
 
 def last_box(text: str) -> str | None:
-    """What the last closed \\boxed{...} holds, nested braces and boxes counted."""
-    opened: list[tuple[bool, int]] = []
-    found = None
+    """What the last closed \\boxed{...} holds, nested braces and boxes counted.
+
+    Boxes that only a comma, `and` or `or` parts are one answer, a list.
+    """
+    boxes = _boxes(text)
+    listed: list[_Box] = []
+    for box in reversed(boxes):
+        if listed and box.end > listed[-1].macro:
+            continue  # inside the one after it
+        if listed and not _JOINT.fullmatch(text, box.end + 1, listed[-1].macro):
+            break
+        listed.append(box)
+    return ", ".join(text[box.start : box.end] for box in map(partial(_innermost, boxes), listed[::-1])) or None
+
+
+class _Box(NamedTuple):
+    """Where a box's macro begins, and its content begins and ends."""
+
+    macro: int
+    start: int
+    end: int
+
+
+def _boxes(text: str) -> list[_Box]:
+    """All closed boxes in the order in which they close."""
+    opened: list[tuple[bool, int, int]] = []
+    found: list[_Box] = []
     for brace in _BRACES.finditer(text):
         if brace[0] == "}" and opened:
-            is_box, start = opened.pop()
-            found = text[start : brace.start()] if is_box else found
+            is_box, macro, start = opened.pop()
+            if is_box:
+                found.append(_Box(macro, start, brace.start()))
         elif brace[0] == "{" or len(brace[0]) > 2:
-            opened.append((len(brace[0]) > 2, brace.end()))
-    return (last_box(found) or found) if found else None
+            opened.append((len(brace[0]) > 2, brace.start(), brace.end()))
+    return found
+
+
+def _innermost(boxes: Sequence[_Box], box: _Box) -> _Box:
+    """The last box within a box, within that, and so on; itself where it has none."""
+    place = boxes.index(box)
+    while place and boxes[place - 1].macro >= boxes[place].start and boxes[place - 1].end > boxes[place - 1].start:
+        place -= 1
+    return boxes[place]
 
 
 def _stated(text: str) -> str | None:
@@ -67,5 +106,6 @@ def _bare(text: str) -> str | None:
 
 
 def _last_value(text: str) -> str | None:
-    found = [(m.end(), m[0]) for pattern in (_FORMULA, _NUMBER) for m in pattern.finditer(text)]
-    return max(found)[1] if found else None
+    found = [m for pattern in (_FORMULA, _NUMBER) for m in pattern.finditer(text)]
+    stated = [m for m in found if not _DENIED.search(text, max(0, m.start() - 12), m.start())]
+    return max((m.end(), m[0]) for m in stated or found)[1] if found else None

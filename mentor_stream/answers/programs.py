@@ -2,6 +2,7 @@ r"""The tests of a code question, as its reference holds them: JSON in any of th
 
 LiveCodeBench  [{"input": "1 2\n", "output": "3\n", "testtype": "stdin"}, ...], also below `tests`,
                `test_cases`, or `public_test_cases` and `private_test_cases`, there also as a JSON string
+               (`metadata` may name the function, `starter_code` hold its head; either as JSON text, too)
 APPS, TACO     {"inputs": [...], "outputs": [...], "fn_name": "add"}
 CodeContests   {"public_tests": {"input": [...], "output": [...]}, "private_tests": {...}, ...}
 
@@ -10,6 +11,7 @@ LiveCodeBench's packed private tests (pickled, compressed) are not read: unpack 
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, cast
@@ -30,18 +32,49 @@ class Test(NamedTuple):
     kind: Kind
 
 
-@lru_cache(maxsize=8)
+class Task(NamedTuple):
+    """What a program is tried with. `function` is what functional tests call, where the reference says it."""
+
+    tests: tuple[Test, ...]
+    function: str | None
+
+
 def read_tests(reference: str) -> tuple[Test, ...] | None:
-    """The tests that a reference holds, in order; None when it is anything else, or tests only in part.
+    """The tests that a reference holds, in order; None when it is anything else, or tests only in part."""
+    task = read_task(reference)
+    return task.tests if task else None
+
+
+@lru_cache(maxsize=8)
+def read_task(reference: str) -> Task | None:
+    """The tests and what they call; None as for `read_tests`.
 
     The last references are remembered: they may be megabytes, and a case is read for all of its calls.
     """
     if len(reference) > MAX_CHARACTERS or not reference.lstrip().startswith(("[", "{")):
         return None
     try:
-        return tuple(_tests(json.loads(reference), "stdin")) or None
+        value = json.loads(reference)
+        tests = tuple(_tests(value, "stdin"))
+        return Task(tests, function_name(value)) if tests else None
     except (ValueError, RecursionError):
         return None
+
+
+def function_name(value: object) -> str | None:
+    """The one function that a JSON value names: as `fn_name`, in its metadata, or by its starter code."""
+    found = _mapping(value)
+    if found is None:
+        items = cast("list[object]", value) if isinstance(value, list) else []
+        names = {name for item in items if (name := function_name(item))}
+        return names.pop() if len(names) == 1 else None
+    inner = [_mapping(found.get(name)) for name in ("metadata", "input_output")]
+    stated = [_first(one, _FUNCTIONS) for one in (found, *inner) if one]
+    if name := next((name for name in stated if isinstance(name, str)), None):
+        return name
+    if isinstance(starter := found.get("starter_code"), str) and (heads := _HEAD.findall(starter)):
+        return heads[-1]
+    return next((name for part in _PARTS if (name := function_name(found.get(part)))), None)
 
 
 _INPUTS = ("inputs", "input")
@@ -51,6 +84,7 @@ _PARTS = (
     "official_tests", "private_test_cases", "private_tests", "hidden_tests", "generated_tests",
 )  # fmt: skip
 _FUNCTIONS = ("fn_name", "func_name")
+_HEAD = re.compile(r"^[ \t]*def (?!__)(\w+)", re.MULTILINE)
 
 
 def _tests(value: object, kind: Kind) -> list[Test]:
@@ -87,9 +121,8 @@ def _kind(found: Mapping[str, object], otherwise: Kind) -> Kind:
     stated = _first(found, ("testtype", "type", "test_type"))
     if isinstance(stated, str):
         return "functional" if stated.startswith("func") else "stdin"
-    about = cast("Mapping[str, object] | None", found.get("metadata"))
-    named = [found, about] if isinstance(about, dict) else [found]
-    return "functional" if any(_first(one, _FUNCTIONS) for one in named) else otherwise
+    about = _mapping(found.get("metadata"))
+    return "functional" if any(_first(one, _FUNCTIONS) for one in (found, about) if one) else otherwise
 
 
 def _text(value: object, kind: Kind) -> str:
@@ -103,6 +136,16 @@ def _text(value: object, kind: Kind) -> str:
         if items and all(isinstance(item, str) for item in items):
             return "\n".join(cast("Sequence[str]", items))
     return json.dumps(value)
+
+
+def _mapping(value: object) -> Mapping[str, object] | None:
+    """A JSON object, or text that holds one; None for all else."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else None
 
 
 def _object(value: object) -> Mapping[str, object]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mentor_stream.answers.programs import Test, read_tests
+from mentor_stream.answers.programs import Test, read_task, read_tests
 
 ONE = Test("1 2\n", "3\n", "stdin")
 TWO = Test("4 5\n", "9\n", "stdin")
@@ -53,6 +53,46 @@ def test_the_tests_of_a_program_are_read_in_every_usual_shape(reference: object)
 )
 def test_the_tests_of_a_function_have_an_argument_a_line(reference: object) -> None:
     assert read_tests(json.dumps(reference)) == (Test("[1, 2]\n3", "true", "functional"),)
+
+
+CALL = {"input": "1\n2", "output": "3", "testtype": "functional"}
+STARTER = "class Solution:\n    def __init__(self): ...\n\n    def add(self, a: int, b: int) -> int:\n"
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        {"tests": [CALL], "fn_name": "add"},
+        {"public_test_cases": [CALL], "metadata": {"func_name": "add"}, "starter_code": "def other(): ..."},
+        {"public_test_cases": json.dumps([CALL]), "metadata": '{"func_name": "add"}'},
+        {"public_test_cases": json.dumps([CALL]), "metadata": "{}", "starter_code": STARTER},
+        {"input_output": json.dumps({"inputs": [[1, 2]], "outputs": [3], "fn_name": "add"})},
+        [CALL | {"metadata": {"func_name": "add"}}, CALL | {"fn_name": "add"}],
+        {"tests": {"fn_name": "add", "inputs": [[1, 2]], "outputs": [3]}},
+    ],
+    ids=str,
+)
+def test_the_function_that_is_called_is_found_where_datasets_name_it(reference: object) -> None:
+    task = read_task(json.dumps(reference))
+    assert task is not None
+    assert task.function == "add"
+    assert {test.kind for test in task.tests} == {"functional"}
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        [CALL],
+        PLAIN,
+        [CALL | {"fn_name": "add"}, CALL | {"fn_name": "sub"}],
+        {"tests": [CALL], "metadata": "[1]"},
+    ],
+    ids=str,
+)
+def test_no_function_or_several_are_none(reference: object) -> None:
+    task = read_task(json.dumps(reference))
+    assert task is not None
+    assert task.function is None
 
 
 def test_input_in_lines_is_joined() -> None:
