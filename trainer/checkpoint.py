@@ -17,6 +17,7 @@ from mentor_stream import snapshots
 from mentor_stream.config import ConfigError
 from mentor_stream.snapshots import SnapshotError
 from trainer.intake.batches import Ledger
+from trainer.intake.marks import Mark
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +36,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     ledger: Ledger
     reference: str | None = None
     """Identity of the reference policy, of a run that has one."""
+    marks: tuple[Mark, ...] = ()
+    """Identity of the data: what was read last from each partition."""
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -56,12 +59,15 @@ class Checkpoints:
         version: int,
         step: int,
         ledger: Ledger,
+        marks: tuple[Mark, ...],
         consumed_ids: bytes,
         save_shards: Callable[[Path], None],
     ) -> None:
         """Write a version's checkpoint and remove old ones. `save_shards` fills a directory, on all ranks."""
         policy = identity(self.policy)
-        state = State(version=version, step=step, policy=policy, ledger=ledger, reference=self.reference)
+        state = State(
+            version=version, step=step, policy=policy, ledger=ledger, reference=self.reference, marks=marks
+        )
 
         def fill(draft: Path) -> None:
             shards = draft / _SHARDS

@@ -18,6 +18,7 @@ from trainer.health import Health
 from trainer.hf import conversion
 from trainer.intake import stream as streams
 from trainer.intake.batches import Arrivals, CutRule, Pending
+from trainer.intake.marks import Marks
 from trainer.intake.places import place_of
 from trainer.intake.stream import TrainerStream
 from trainer.intake.validation import validate
@@ -68,7 +69,7 @@ class Lead:
         self.version = self.step = self.saved = 0
         """Batches trained, optimizer steps taken, and the version of the last checkpoint."""
         directory, settings = self.config.directory, self.settings
-        self.arrivals = Arrivals(cut_rule(config))
+        self.arrivals, self.marks = Arrivals(cut_rule(config)), Marks()
         self.releases = Releases(directory / "snapshots", stream, settings.keep_snapshots)
         self.checkpoints = Checkpoints(
             directory.resolve() / "checkpoints",
@@ -121,6 +122,7 @@ class Lead:
     def _arrive(self, delivery: Delivery[Group]) -> None:
         group, collapsed = delivery.record, self.stream.is_collapsed(delivery.message)
         usable = self._is_usable(delivery)
+        self.marks.note(delivery.message)
         if self.arrivals.arrive(group, place_of(delivery.message), collapsed=collapsed, usable=usable):
             self.report.arrived(group, collapsed=collapsed)
 
@@ -157,7 +159,8 @@ class Lead:
 
     def _save(self) -> None:
         ledger, consumed_ids = self.arrivals.ledger(), self.arrivals.consumed_ids()
-        self.checkpoints.write(self.version, self.step, ledger, consumed_ids, self.learner.save)
+        marks = self.marks.kept()
+        self.checkpoints.write(self.version, self.step, ledger, marks, consumed_ids, self.learner.save)
         self.saved = self.version
 
     def _resume(self) -> None:
@@ -167,10 +170,11 @@ class Lead:
             self.stream.start([])
             return
         state = found.state
-        self.stream.check(state.ledger.offsets)
+        self.stream.check(state.ledger.offsets, state.marks)
         self.learner.load(found.shards)
         waiting = [Pending(d.record, place_of(d.message)) for d in self.stream.reread(state.ledger.pending)]
         self.arrivals.restore(state.ledger, found.consumed_ids, waiting)
+        self.marks = Marks(state.marks)
         self.version = self.saved = state.version
         self.step = state.step
         self.stream.start(state.ledger.offsets)

@@ -12,8 +12,10 @@ from schemas import Consumed
 from tests.trainer.policies import sampled_groups, weights_of
 from trainer.checkpoint import Checkpoints, State, identity
 from trainer.intake.batches import Ledger
+from trainer.intake.marks import Mark
 
 LEDGER = Ledger(offsets=(), pending=(), booked=Consumed(tokens=7), surplus=0)
+MARKS = (Mark(Receipt("t.groups", 0, 29), "ab"),)
 
 
 @pytest.fixture
@@ -32,7 +34,7 @@ def a_checkpoint(checkpoints: Checkpoints, version: int) -> Path:
     def save_shards(directory: Path) -> None:
         (directory / "shard").write_text("w")
 
-    checkpoints.write(version, version - 1, LEDGER, b"i" * 32, save_shards)
+    checkpoints.write(version, version - 1, LEDGER, MARKS, b"i" * 32, save_shards)
     return checkpoints.directory / f"v{version:08d}"
 
 
@@ -42,7 +44,7 @@ def test_the_newest_checkpoint_comes_back_as_written(checkpoints: Checkpoints) -
     found = checkpoints.newest()
     assert found
     policy = identity(checkpoints.policy)
-    assert found.state == State(version=10, step=9, policy=policy, ledger=LEDGER)
+    assert found.state == State(version=10, step=9, policy=policy, ledger=LEDGER, marks=MARKS)
     assert found.consumed_ids == b"i" * 32
     assert (found.shards / "shard").read_text() == "w"
 
@@ -61,7 +63,7 @@ WRITTEN_BEFORE = """{
   "batches": 6
  }
 }"""
-"""A state.json of the time when the ledger counted batches, too."""
+"""A state.json of the time when the ledger counted batches, too, and nobody knew the data again."""
 
 
 def test_a_checkpoint_written_before_still_loads(checkpoints: Checkpoints) -> None:
@@ -82,6 +84,7 @@ def test_a_checkpoint_written_before_still_loads(checkpoints: Checkpoints) -> No
         surplus=3,
     )
     assert found.consumed_ids == b"i" * 32
+    assert found.state.marks == ()
 
 
 def test_a_checkpoint_that_began_with_another_policy_is_refused(
@@ -143,7 +146,7 @@ def test_a_checkpoint_that_could_not_be_finished_is_not_there(checkpoints: Check
         raise RuntimeError("killed")
 
     with pytest.raises(RuntimeError):
-        checkpoints.write(1, 1, LEDGER, b"", fail)
+        checkpoints.write(1, 1, LEDGER, (), b"", fail)
     assert checkpoints.newest() is None
 
 

@@ -118,8 +118,13 @@ def moved(whole: Recording, directory: Path, policy: Path) -> Recording:
     return recording
 
 
-def test_a_checkpoint_is_not_continued_on_another_stream(tmp_path: Path, whole: Recording) -> None:
+@pytest.mark.parametrize("anew", [False, True], ids=["an empty one", "one made anew with as much on it"])
+def test_a_checkpoint_is_not_continued_on_another_stream(
+    tmp_path: Path, whole: Recording, groups: list[Group], anew: bool
+) -> None:
     recording = moved(whole, tmp_path, whole.policy)
+    if anew:
+        recording.append(groups[::-1])
     assert recording.start().wait(120) != 0
     assert "this is not the stream it was trained from" in recording.log()
     assert recording.releases() == [], "a release would let rollouts fill the stream up to the checkpoint"

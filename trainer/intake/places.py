@@ -1,13 +1,14 @@
 """Places on the stream that a checkpoint names: whether they are on this stream, and what stands there."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from mentor_stream import topics
 from mentor_stream.broker import Bounds, Message, OffsetGap, Receipt, TopicPartition
 from mentor_stream.config import ConfigError
 from mentor_stream.stream import Delivery, Stream
 from schemas import Group
+from trainer.intake.marks import Mark, mark_of
 
 log = logging.getLogger(__name__)
 
@@ -17,21 +18,53 @@ def place_of(message: Message) -> Receipt:
     return Receipt(message.topic, message.partition, message.offset)
 
 
-async def check(stream: Stream, offsets: Iterable[Receipt]) -> None:
-    """Raise ConfigError when the topics end before these offsets: then they are of another stream.
+async def check(stream: Stream, offsets: Iterable[Receipt], marks: Iterable[Mark] = ()) -> None:
+    """Raise ConfigError when this is another stream: it ends before these offsets, or holds other records.
 
-    That is no gap, whatever topics.on_gap says: what was trained on is not what stands there.
+    That is no gap, whatever topics.on_gap says: what was trained on is not what stands there. A mark that
+    retention took is not looked for.
     """
     bounds = {**await stream.bounds(topics.GROUPS), **await stream.bounds(topics.COLLAPSED)}
     for topic, partition, offset in offsets:
         place = TopicPartition(topic, partition)
         end = bounds[place].next if place in bounds else 0
         if end < offset:
-            raise ConfigError(
-                f"run.broker: {topic}, partition {partition} ends at {end}, but the checkpoint had "
-                f"read to {offset}: this is not the stream it was trained from. Bring that one back, or "
-                "set another run.directory and start from the newest snapshot"
+            raise _another(
+                f"{topic}, partition {partition} ends at {end}, but the checkpoint had read to {offset}"
             )
+    wanted = {m.place: m for m in marks if bounds[_partition(m.place)].first <= m.place.offset}
+    for found in await _read(stream, wanted):
+        if found != wanted[found.place]:
+            topic, partition, offset = found.place
+            raise _another(
+                f"{topic}, partition {partition} has another record at {offset} than the checkpoint had read "
+                "there: the topic was made anew, or fed from another dataset (data.train)"
+            )
+
+
+def _another(why: str) -> ConfigError:
+    return ConfigError(
+        f"run.broker: {why}: this is not the stream it was trained from. Bring that one back, or "
+        "set another run.directory and start from the newest snapshot"
+    )
+
+
+async def _read(stream: Stream, places: Collection[Receipt]) -> list[Mark]:
+    """What stands at these places, one a partition, in bytes: nothing is decoded."""
+    start = {_partition(place): place.offset for place in places}
+    found: list[Mark] = []
+    if start:
+        async with stream.broker.reader(start, follow=False, prefetch=1, on_gap="earliest") as messages:
+            async for message in messages:
+                if place_of(message) in places:
+                    found.append(mark_of(message))
+                if len(found) == len(start):
+                    break
+    return found
+
+
+def _partition(place: Receipt) -> TopicPartition:
+    return TopicPartition(place.topic, place.partition)
 
 
 async def reread(stream: Stream, places: Sequence[Receipt]) -> list[Delivery[Group]]:

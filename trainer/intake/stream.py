@@ -22,6 +22,7 @@ from mentor_stream.stream import Delivery, Stream
 from mentor_stream.topics import Topic
 from schemas import Group, RecordError
 from trainer.intake import places
+from trainer.intake.marks import Mark
 from trainer.intake.starvation import Situation, situation
 
 R = TypeVar("R", bound=schemas.Record)
@@ -38,9 +39,9 @@ class TrainerStream:
         self._reading: Future[None] | None = None
         self._send, self._receive = anyio.create_memory_object_stream[Delivery[Group]](READ_AHEAD)
 
-    def check(self, offsets: Sequence[Receipt]) -> None:
-        """Raise ConfigError when these offsets are of another stream: see places.check."""
-        self._portal.call(places.check, self._stream, offsets)
+    def check(self, offsets: Sequence[Receipt], marks: Sequence[Mark] = ()) -> None:
+        """Raise ConfigError when these offsets and marks are of another stream: see places.check."""
+        self._portal.call(places.check, self._stream, offsets, marks)
 
     def reread(self, wanted: Sequence[Receipt]) -> list[Delivery[Group]]:
         """The groups at these places, in the order given: see places.reread."""

@@ -18,6 +18,7 @@ from tests.builders import a_group, a_query
 from tests.runs import url, write_config
 from tests.streams import everything
 from trainer.intake import stream as trainer_stream
+from trainer.intake.marks import Mark, mark_of
 from trainer.intake.places import place_of
 from trainer.intake.stream import TrainerStream
 
@@ -84,6 +85,38 @@ def test_a_position_beyond_the_end_is_another_stream_and_never_a_gap(directory: 
         groups.check([Receipt("run.groups", 0, 3)])
         with pytest.raises(ConfigError, match="this is not the stream"):
             groups.check([Receipt("run.groups", 0, 4)])
+
+
+def the_last(directory: Path) -> Mark:
+    """What is known of the only group that is kept."""
+    config = load_config(Path(write_config(directory)))
+    with trainer_stream.connect(config) as groups:
+        (found,) = groups.reread([LAST])
+    return mark_of(found.message)
+
+
+def test_a_record_that_was_read_is_known_again(directory: Path) -> None:
+    mark = the_last(directory)
+    assert mark.place == LAST
+    with trainer_stream.connect(load_config(Path(write_config(directory)))) as groups:
+        groups.check([Receipt("run.groups", 0, 3)], [mark])
+
+
+def test_another_record_where_one_was_read_is_another_stream(directory: Path) -> None:
+    other = the_last(directory)._replace(digest="of a group from another dataset")
+    with (
+        trainer_stream.connect(load_config(Path(write_config(directory)))) as groups,
+        pytest.raises(
+            ConfigError,
+            match=r"partition 0 has another record at 2 .*\(data\.train\).* another run\.directory",
+        ),
+    ):
+        groups.check([Receipt("run.groups", 0, 3)], [other])
+
+
+def test_a_record_that_retention_took_is_not_looked_for(directory: Path) -> None:
+    with trainer_stream.connect(load_config(Path(write_config(directory)))) as groups:
+        groups.check([Receipt("run.groups", 0, 3)], [Mark(FIRST, "gone")])
 
 
 def gap_in(error: BaseException) -> OffsetGap:
