@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trainer.model.architecture import Architecture
+from trainer.model.architecture import Architecture, share
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -116,7 +116,7 @@ def _qkv(prefix: str, kind: str, rest: Shape, a: Architecture) -> Codec:
 
 def _region(shape: Shape, dim: int, piece: int, pieces: int) -> tuple[slice, ...]:
     """One of as many pieces along a dimension; the last ones may be shorter."""
-    longest = -(-shape[dim] // pieces)
+    longest = share(shape[dim], pieces)
     cut = slice(min(piece * longest, shape[dim]), min((piece + 1) * longest, shape[dim]))
     return tuple(cut if at == dim else slice(0, size) for at, size in enumerate(shape))
 

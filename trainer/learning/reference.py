@@ -3,6 +3,8 @@
 from hashlib import sha256
 from pathlib import Path
 
+import msgspec
+
 from mentor_stream import snapshots
 from trainer.config import TrainerConfig
 from trainer.hf import conversion
@@ -32,12 +34,24 @@ def load(config: TrainerConfig, policy: Path) -> Scorer | None:
 def identity(config: TrainerConfig, policy: Path) -> str | None:
     """A digest of the reference's config and weights, for a checkpoint to hold; None without any KL.
 
-    Reads every byte, a second or so for each GB: ask once.
+    Of a snapshot the manifest is believed; else every byte is read, a second or so for each GB: ask once.
     """
     place = directory(config, policy)
     if place is None:
         return None
-    digest = sha256()
+    digest, sealed = sha256(), _sealed(place)
     for path in [place / "config.json", *sorted(place.glob("*.safetensors"))]:
-        digest.update(f"{path.name} {snapshots.file_digest(path)}\n".encode())
+        of_file = sealed.get(path.name) or snapshots.file_digest(path)
+        digest.update(f"{path.name} {of_file}\n".encode())
     return digest.hexdigest()
+
+
+def _sealed(place: Path) -> dict[str, str]:
+    """Digests of a snapshot's files, as its manifest has them; without those that were written after it."""
+    manifest = place / snapshots.MANIFEST
+    try:
+        files = msgspec.json.decode(manifest.read_bytes(), type=snapshots.Manifest).files
+        since = manifest.stat().st_mtime_ns
+        return {name: known for name, known in files.items() if (place / name).stat().st_mtime_ns <= since}
+    except (OSError, ValueError):  # no snapshot, or a damaged one
+        return {}

@@ -114,9 +114,14 @@ def indivisible(architecture: Architecture, tensor_parallel: int) -> list[str]:
     if groups % tensor_parallel and tensor_parallel % groups:
         found.append(f"key-value heads ({groups})")
     words = architecture.vocabulary
-    if -(-words // tensor_parallel) * (tensor_parallel - 1) >= words:  # the last rank would have none
+    if share(words, tensor_parallel) * (tensor_parallel - 1) >= words:  # the last rank would have none
         found.append(f"vocabulary ({words})")
     return found
+
+
+def share(size: int, ranks: int) -> int:
+    """How many of so many words or rows a rank has; the last ones may have fewer."""
+    return -(-size // ranks)
 
 
 def _family(config: Mapping[str, Any]) -> str:

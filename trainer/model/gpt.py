@@ -22,7 +22,7 @@ from torch import Tensor
 from trainer import ranks
 from trainer.config import Recompute, TrainerConfig
 from trainer.model import precision, vocabulary
-from trainer.model.architecture import Architecture
+from trainer.model.architecture import Architecture, share
 from trainer.model.layers import block_spec
 from trainer.model.vocabulary import Share, TokenScores
 
@@ -75,7 +75,8 @@ def _network(architecture: Architecture, settings: TrainerConfig) -> GPTModel:
     model = GPTModel(
         config,
         spec,
-        vocab_size=_padded(architecture.vocabulary, settings.tensor_parallel),
+        # filled up to what the ranks share evenly; those after the model's own are never anybody's
+        vocab_size=share(architecture.vocabulary, settings.tensor_parallel) * settings.tensor_parallel,
         max_sequence_length=architecture.max_positions,
         pre_process=parallel_state.is_pipeline_first_stage(),
         post_process=parallel_state.is_pipeline_last_stage(),
@@ -103,12 +104,12 @@ def token_scores(
         network.shared_embedding_or_output_weight() if architecture.tied else network.output_layer.weight
     )
     first = parallel_state.get_tensor_model_parallel_rank() * len(weight_VH)
-    share = Share(
+    own = Share(
         first=first,
         words=min(len(weight_VH), architecture.vocabulary - first),
         group=_tensor_parallel_group(),
     )
-    return vocabulary.token_scores(hidden_NH, weight_VH, targets_N, temperature_N, share)
+    return vocabulary.token_scores(hidden_NH, weight_VH, targets_N, temperature_N, own)
 
 
 def whole(hidden_TH: Tensor, *, sequence_parallel: bool) -> Tensor:
@@ -116,11 +117,6 @@ def whole(hidden_TH: Tensor, *, sequence_parallel: bool) -> Tensor:
     if sequence_parallel:
         return gather_from_sequence_parallel_region(hidden_TH)
     return copy_to_tensor_model_parallel_region(hidden_TH)
-
-
-def _padded(vocabulary: int, tensor_parallel: int) -> int:
-    """Words that the ranks can share evenly; those after the model's own are never anybody's."""
-    return -(-vocabulary // tensor_parallel) * tensor_parallel
 
 
 def _tensor_parallel_group() -> Any:

@@ -1,3 +1,4 @@
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -5,9 +6,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from mentor_stream import snapshots
 from mentor_stream.config import ConfigError, parse_section
 from tests.trainer.policies import hf_logprobs, hf_model, sampled_groups
 from trainer.config import TrainerConfig
+from trainer.hf import conversion
 from trainer.learning import reference
 from trainer.packing.microbatch import Multiples, collate
 from trainer.packing.rows import rows_of
@@ -60,6 +63,21 @@ def test_its_identity_is_what_the_files_hold(policy_of: Policies, tmp_path: Path
     data[-1] ^= 1
     weights.write_bytes(data)
     assert reference.identity(config, tmp_path / "copy") != same
+
+
+def test_a_snapshots_identity_is_that_of_its_manifest_until_a_file_is_written_anew(
+    policy_of: Policies, tmp_path: Path
+) -> None:
+    config = settings(kl_coef=0.1)
+    unsealed = reference.identity(config, policy_of())
+    place, _ = snapshots.write(tmp_path, 0, lambda draft: conversion.copy_files(policy_of(), draft))
+    assert reference.identity(config, place) == unsealed
+    weights, written = place / "model.safetensors", (place / "manifest.json").stat().st_mtime_ns
+    weights.write_bytes(bytes([*weights.read_bytes()[:-1], 0]))
+    os.utime(weights, ns=(written, written))
+    assert reference.identity(config, place) == unsealed, "the file was read"
+    os.utime(weights, ns=(written + 1, written + 1))
+    assert reference.identity(config, place) != unsealed
 
 
 def test_its_identity_is_that_of_the_directory_named(policy_of: Policies) -> None:
