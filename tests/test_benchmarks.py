@@ -56,7 +56,11 @@ def test_the_broker_benchmark_has_a_row_for_every_promise(rows: list[dict[str, o
             ["--directory", "{directory}"],
             {"mentor.in-flight-8", "mentor.in-flight-16", "mentor.mentors-2", "mentor.memory.growth"},
         ),
-        ("trainer", [], {"trainer.step.tiny", "trainer.vocabulary.2k-tokens-128k-words"}),
+        (
+            "trainer",
+            ["--directory", "{directory}"],
+            {"trainer.intake.sqlite", "trainer.step.tiny", "trainer.vocabulary.2k-tokens-128k-words"},
+        ),
     ],
 )
 def test_a_little_of_a_benchmark_has_its_rows(

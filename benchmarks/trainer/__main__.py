@@ -1,15 +1,20 @@
-"""The trainer's steps against a plain loop, and what its log-probs take of memory.
+"""The trainer's intake, its steps against others', and what its log-probs take of memory.
 
-python -m benchmarks.trainer                   # about ten minutes
-python -m benchmarks.trainer --quick --json    # a minute: whether it works, no verdict
+    python -m benchmarks.trainer                   # about fifteen minutes
+    python -m benchmarks.trainer --quick --json    # a minute: whether it works, no verdict
+
+Rates are medians of rounds in which ours and others' take turns. Leave the machine alone meanwhile.
 """
 
 import argparse
+import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 from benchmarks.rows import Finding, show
 from benchmarks.trainer.load import Load
+from mentor_stream.broker import BrokerError
 from trainer.model import cpu
 
 TINY = Load("tiny", hidden=128, layers=3, words=384, groups=16, prompt=12, completion=16)
@@ -23,31 +28,56 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="little of everything")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    parser.add_argument(
+        "--directory", type=Path, default=Path("runs"), help="where streams are meanwhile (default: runs)"
+    )
     options = parser.parse_args()
+    options.directory.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     cpu.install()
     from trainer import ranks
 
     ranks.start(seed=0)
-    show(_quick() if options.quick else _full(), as_json=options.json)
+    findings = _quick(options.directory) if options.quick else _full(options.directory)
+    show(findings, as_json=options.json)
     ranks.stop()
 
 
-def _full() -> Iterator[Finding]:
+def _full(directory: Path) -> Iterator[Finding]:
+    from benchmarks.trainer.intake import intake, on_sqlite
     from benchmarks.trainer.step import against_plain
     from benchmarks.trainer.vocabulary import vocabulary_memory
 
+    with on_sqlite(directory) as url:
+        yield from intake("sqlite", url, groups=2000, rounds=5)
+    yield from _through_kafka(directory)
     yield from against_plain(TINY, rounds=21)
     yield from against_plain(SMALL, rounds=7)
     yield from vocabulary_memory()
 
 
-def _quick() -> Iterator[Finding]:
+def _through_kafka(directory: Path) -> Iterator[Finding]:
+    from benchmarks.trainer.intake import intake, on_kafka
+
+    try:
+        with on_kafka(directory) as url:
+            yield from intake("kafka", url, groups=2000, rounds=5)
+    except BrokerError as error:
+        sys.stderr.write(f"left out: trainer.intake.kafka: {error}\n")
+
+
+def _quick(directory: Path) -> Iterator[Finding]:
     """Too little to say what is kept."""
+    from benchmarks.trainer.intake import intake, on_sqlite
     from benchmarks.trainer.step import against_plain
     from benchmarks.trainer.vocabulary import vocabulary_memory
 
-    some = (*against_plain(TINY, rounds=1), *vocabulary_memory(tokens=2048))
+    with on_sqlite(directory) as url:
+        some = (
+            *intake("sqlite", url, groups=64, rounds=1),
+            *against_plain(TINY, rounds=1),
+            *vocabulary_memory(tokens=2048),
+        )
     yield from ((found, None) for found, _ in some)
 
 

@@ -31,7 +31,9 @@ class Load:
     groups: int
     prompt: int
     completion: int
-    """The longest one; the others are evenly shorter, down to an eighth."""
+    """The longest one; the others are evenly shorter, down to an eighth, or ..."""
+    even: bool = False
+    """... all of that length."""
 
     @contextmanager
     def policy(self) -> Iterator[Path]:
@@ -68,7 +70,7 @@ class Load:
         )  # fmt: skip
 
     def _trajectory(self, prompt: list[int], row: int, random: Random) -> Trajectory:
-        length = self.completion * (random.randrange(8) + 1) // 8
+        length = self.completion if self.even else self.completion * (random.randrange(8) + 1) // 8
         # as the policy would have them, with little said for or against any word
         logprobs = np.log(1 / self.words) + 0.1 * np.array([random.gauss(0, 1) for _ in range(length)])
         return Trajectory(

@@ -6,6 +6,7 @@ T positions of all sequences of a micro-batch, one sequence after the other.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -83,32 +84,32 @@ def collate(rows: Sequence[Row], multiples: Multiples) -> MicroBatch:
     rest = _up(max(1, sum(filled)), max(multiples.batch, multiples.sequence)) - sum(filled)
     lengths = (*filled, rest) if rest else tuple(filled)
     width = sum(lengths)
-    tokens_T, targets_T = (torch.zeros(width, dtype=torch.int64) for _ in range(2))
-    completion_T, as_sampled_T = (torch.zeros(width, dtype=torch.bool) for _ in range(2))
-    sampler_T, advantages_T, weights_T = (torch.zeros(width) for _ in range(3))
-    temperature_T = torch.ones(width)
+    tokens_T, targets_T = np.zeros((2, width), np.int64)
+    completion_T, as_sampled_T = np.zeros((2, width), np.bool_)
+    sampler_T, advantages_T, weights_T = np.zeros((3, width), np.float32)
+    temperature_T = np.ones(width, np.float32)
     start = 0
     for row, length in zip(rows, filled, strict=True):
-        ids = torch.cat([torch.tensor(row.prompt_ids), torch.tensor(row.completion_ids)]).long()
+        ids = np.concatenate([row.prompt_ids, row.completion_ids])
         end = start + row.tokens
         tokens_T[start:end], targets_T[start:end] = ids[:-1], ids[1:]
         predicting = slice(end - len(row.completion_ids), end)
         completion_T[predicting] = True
-        sampler_T[predicting], as_sampled_T[predicting] = torch.tensor(row.logprobs), row.as_sampled
+        sampler_T[predicting], as_sampled_T[predicting] = row.logprobs, row.as_sampled
         temperature_T[predicting], advantages_T[predicting] = row.temperature, row.advantage
         weights_T[predicting] = row.weight
         start += length
     return MicroBatch(
         lengths=lengths,
-        tokens_T=tokens_T,
-        positions_T=torch.cat([torch.arange(length) for length in lengths]),
-        targets_T=targets_T,
-        completion_T=completion_T,
-        sampler_T=sampler_T,
-        as_sampled_T=as_sampled_T,
-        temperature_T=temperature_T,
-        advantages_T=advantages_T,
-        weights_T=weights_T,
+        tokens_T=torch.from_numpy(tokens_T),
+        positions_T=torch.from_numpy(np.concatenate([np.arange(length) for length in lengths])),
+        targets_T=torch.from_numpy(targets_T),
+        completion_T=torch.from_numpy(completion_T),
+        sampler_T=torch.from_numpy(sampler_T),
+        as_sampled_T=torch.from_numpy(as_sampled_T),
+        temperature_T=torch.from_numpy(temperature_T),
+        advantages_T=torch.from_numpy(advantages_T),
+        weights_T=torch.from_numpy(weights_T),
     )
 
 
