@@ -10,6 +10,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.rows import Finding, show
@@ -53,6 +54,7 @@ def _full(directory: Path) -> Iterator[Finding]:
     yield from _through_kafka(directory)
     yield from against_plain(TINY, rounds=21)
     yield from against_plain(SMALL, rounds=7)
+    yield from _beside_trl()
     yield from vocabulary_memory()
 
 
@@ -64,6 +66,16 @@ def _through_kafka(directory: Path) -> Iterator[Finding]:
             yield from intake("kafka", url, groups=2000, rounds=5)
     except BrokerError as error:
         sys.stderr.write(f"left out: trainer.intake.kafka: {error}\n")
+
+
+def _beside_trl() -> Iterator[Finding]:
+    from benchmarks.trainer.step import against_trl
+
+    if find_spec("trl") is None:
+        sys.stderr.write("left out: trainer.step.*.trl: TRL is not installed (pip install trl)\n")
+        return
+    yield from against_trl(TINY, rounds=21)
+    yield from against_trl(SMALL, rounds=7)
 
 
 def _quick(directory: Path) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Tokens a second of an optimization step: ours, and the plain loop in turn with it."""
+"""Tokens a second of an optimization step: ours, and others' in turn with it."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -9,30 +9,42 @@ import torch
 
 from benchmarks.rows import Finding, Wanted, row
 from benchmarks.trainer.load import LEARNING_RATE, POSITIONS, Load
+from benchmarks.trainer.peer import trl_steps
 from benchmarks.trainer.plain import Plain
 from mentor_stream.config import parse_section
 
+Step = Callable[[], float]
+"""Takes one and gives its loss."""
 SAME_LOSS = 1e-4
 """Or else it is not the same step."""
 
 
 def against_plain(load: Load, rounds: int) -> Iterator[Finding]:
-    """Both in this process, one thread, after a step of each that does not count."""
-    torch.set_num_threads(1)
+    """Beside the loop that one writes by hand."""
     with load.policy() as policy:
         ours, plain = _learner(policy, load), Plain(policy, load)
-        first = ours(), plain.step()
-        if abs(first[0] - first[1]) > SAME_LOSS:
-            raise AssertionError(f"the losses of the first step are {first[0]} and {first[1]}")
-        own, theirs = list[float](), list[float]()
-        for _ in range(rounds):
-            own.append(_seconds(ours))
-            theirs.append(_seconds(plain.step))
-    rate, baseline = load.tokens / median(own), load.tokens / median(theirs)
-    yield row(f"trainer.step.{load.name}", rate, "tokens/s", baseline), Wanted("ratio", "at least", 1.0)
+        yield _in_turn(f"trainer.step.{load.name}", load, ours, plain.step, rounds)
 
 
-def _learner(policy: Path, load: Load) -> Callable[[], float]:
+def against_trl(load: Load, rounds: int) -> Iterator[Finding]:
+    """Beside TRL's trainer. Raises ImportError where it is not installed."""
+    with load.policy() as policy, trl_steps(policy, load) as trl:
+        ours = _learner(policy, load)
+        yield _in_turn(f"trainer.step.{load.name}.trl", load, ours, trl.step, rounds)
+
+
+def _in_turn(name: str, load: Load, ours: Step, theirs: Step, rounds: int) -> Finding:
+    """Both in this process, one thread, after a step of each that does not count."""
+    torch.set_num_threads(1)
+    first = ours(), theirs()
+    if abs(first[0] - first[1]) > SAME_LOSS:
+        raise AssertionError(f"the losses of the first step are {first[0]} and {first[1]}")
+    taken = [(_seconds(ours), _seconds(theirs)) for _ in range(rounds)]
+    rate, baseline = (load.tokens / median(way) for way in zip(*taken, strict=True))
+    return row(name, rate, "tokens/s", baseline), Wanted("ratio", "at least", 1.0)
+
+
+def _learner(policy: Path, load: Load) -> Step:
     from trainer.config import TrainerConfig
     from trainer.learning.learner import Learner
     from trainer.model import architecture
@@ -49,7 +61,7 @@ def _learner(policy: Path, load: Load) -> Callable[[], float]:
     return step
 
 
-def _seconds(step: Callable[[], float]) -> float:
+def _seconds(step: Step) -> float:
     began = time.perf_counter()
     step()
     return time.perf_counter() - began
