@@ -10,6 +10,9 @@ from producers.judging import judge
 from producers.judging.judge import Judge, RewardConfig
 from producers.judging.worker import REWARDS
 
+PLACES = 10
+"""Lines of one file that are named."""
+
 
 def problems(datasets: Sequence[Dataset], reward: RewardConfig, limit: int) -> list[str]:
     """What is wrong with the verifier, else what with the first `limit` references of each file."""
@@ -37,5 +40,12 @@ async def _problem(dataset: Dataset, verifier: Judge, limit: int) -> str | None:
     if not bad:
         return None
     place, reason = bad[0]
-    more = f" (and {len(bad) - 1} more of the first {limit})" if len(bad) > 1 else ""
-    return f"{dataset.path} {place}: {reason}{more}. Set data.answer or reward.verifier."
+    return f"{dataset.path} {place}: {reason}{_others(bad[1:], limit)}. Set data.answer or reward.verifier."
+
+
+def _others(bad: Sequence[tuple[str, str]], limit: int) -> str:
+    """How many more there are, and where the first of them."""
+    if not bad:
+        return ""
+    places = ", ".join(place for place, _ in bad[:PLACES])
+    return f" (and {len(bad)} more of the first {limit}: {places}{', ...' if len(bad) > PLACES else ''})"

@@ -4,11 +4,14 @@ import re
 from functools import lru_cache
 from itertools import product
 
+from mentor_stream.answers.assignments import ordered
 from mentor_stream.answers.final import MAX_CHARACTERS, last_box
 from mentor_stream.answers.formulas import expressions, number, same
-from mentor_stream.answers.misreadings import chosen, denies, other_brackets, other_unit
+from mentor_stream.answers.inequalities import aligned
+from mentor_stream.answers.misreadings import chosen, denies, other_base, other_brackets, residues
 from mentor_stream.answers.notation import to_latex
 from mentor_stream.answers.prose import WORDS, is_prose, unmarked
+from mentor_stream.answers.units import other_unit
 
 _VARIABLE = re.compile(r"(?<![\\A-Za-z])[A-Za-z]")
 
@@ -22,30 +25,37 @@ def equivalent(reference: str, expression: str) -> bool:
 
     Words, and whatever else is no mathematics, are compared as text without regard to case.
     """
-    gold = _reference(reference)
+    gold = reference_as_latex(reference)
     if len(expression) > MAX_CHARACTERS:
         return False
     answer = to_latex(expression)
     if _as_text(gold) in (_as_text(answer), _as_text(chosen(unmarked(answer)))):
         return True
-    if other_brackets(gold, answer) or other_unit(gold, answer) or _contradicts_itself(answer):
-        return False
     if is_prose(answer) and denies(answer):
         return False
+    pair = residues(*ordered(*aligned(gold, answer)))
+    if pair is None or _differs(*pair) or _contradicts_itself(pair[1]):
+        return False
+    gold, answer = pair
     return any(same(one, other) for one in expressions(gold) for other in expressions(answer))
+
+
+def _differs(gold: str, answer: str) -> bool:
+    """Whether they are of two kinds, whatever their numbers."""
+    return other_brackets(gold, answer) or other_unit(gold, answer) or other_base(gold, answer)
 
 
 def readable(reference: str) -> bool:
     """Whether the reference can be compared with: it reads as mathematics, or it is plain words."""
     try:
-        _reference(reference)
+        reference_as_latex(reference)
     except Unreadable:
         return False
     return True
 
 
 @lru_cache(maxsize=256)
-def _reference(text: str) -> str:
+def reference_as_latex(text: str) -> str:
     """The reference in LaTeX: what is behind "####" or in the last box, where a dataset has such a thing."""
     stated = text.rpartition("####")[2] if "####" in text else last_box(text) or text
     gold = to_latex(stated[: MAX_CHARACTERS + 1])

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from mentor_stream.answers.notation import plain_characters
 from mentor_stream.answers.prose import WORDS, is_prose
 from mentor_stream.answers.thinking import after_thinking
+from mentor_stream.answers.units import WRITTEN_OUT
 
+Form = Literal["free", "boxed", "number"]
 MAX_CHARACTERS = 2000
 """No answer is longer: a longer expression is not read."""
 _BRACES = re.compile(r"\\(?:boxed|fbox)\s*\{|\\[{}]|[{}]")
@@ -21,21 +23,28 @@ _SENTENCE_END = re.compile(r"(?<!\.)[.!?](?:\s|$)|(?<!\w)\*\*|\*\*(?!\w)")  # no
 _JOINT = re.compile(r"[\s$]*(?:,|;|,?\s*(?:and|or))[\s$]*")
 _DENIED = re.compile(r"\b(?:not|than|instead of)\s*$")
 _FORMULA = re.compile(r"\$\$?[^$\n]+\$\$?|\\\([^\n]+?\\\)|\\\[.+?\\\]", re.DOTALL)
-_NUMBER = re.compile(r"(?:(?<![\w)}])-)?(?:\d+(?:[,.]\d+)*|\.\d+)(?:/\d+)?(?:[eE][+-]?\d+)?(?:\s?%)?")
+_NUMBER = r"(?:(?<![\w)}])-)?(?:\d+(?:[,.]\d+)*|\.\d+)(?:/\d+)?(?:[eE][+-]?\d+)?(?:\s?%)?"
+_VALUE = re.compile(rf"{_FORMULA.pattern}|{_NUMBER}(?: {WRITTEN_OUT}\b)?", re.DOTALL)
 
 
-def final_answer(completion: str) -> str | None:
+def final_answer(completion: str, form: Form = "free") -> str | None:
     """The answer that a completion settles on, as it is written there.
 
-    Thinking (up to `</think>`) does not count. The last box wins; then what follows the last "answer is",
-    "answer:" or "####"; then the whole text if it is one bare expression; then the last formula or number.
+    Thinking (up to `</think>`) does not count. Of the form "free" the last box wins; then what follows the
+    last "answer is", "answer:" or "####"; then the whole text if it is one bare expression; then the last
+    formula or number. "boxed" takes the last box only, "number" the last number wherever it stands.
     """
     text = after_thinking(completion)
     if text is None:
         return None
     text = plain_characters(text[-10 * MAX_CHARACTERS :])
     tail = text[-MAX_CHARACTERS:]
-    found = last_box(text) or _stated(tail) or _bare(text) or _last_value(tail)
+    if form == "number":
+        found = next((number[0] for number in reversed(list(re.finditer(_NUMBER, tail)))), None)
+    else:
+        found = last_box(text)
+        if form == "free":
+            found = found or _stated(tail) or _bare(text) or _last_value(tail)
     return found if found and len(found) <= MAX_CHARACTERS else None
 
 
@@ -52,7 +61,9 @@ def last_box(text: str) -> str | None:
         if listed and not _JOINT.fullmatch(text, box.end + 1, listed[-1].macro):
             break
         listed.append(box)
-    return ", ".join(text[box.start : box.end] for box in map(partial(_innermost, boxes), listed[::-1])) or None
+    return (
+        ", ".join(text[box.start : box.end] for box in map(partial(_innermost, boxes), listed[::-1])) or None
+    )
 
 
 class _Box(NamedTuple):
@@ -80,7 +91,7 @@ def _boxes(text: str) -> list[_Box]:
 def _innermost(boxes: Sequence[_Box], box: _Box) -> _Box:
     """The last box within a box, within that, and so on; itself where it has none."""
     place = boxes.index(box)
-    while place and boxes[place - 1].macro >= boxes[place].start and boxes[place - 1].end > boxes[place - 1].start:
+    while place and boxes[place - 1].macro >= boxes[place].start:
         place -= 1
     return boxes[place]
 
@@ -106,6 +117,7 @@ def _bare(text: str) -> str | None:
 
 
 def _last_value(text: str) -> str | None:
-    found = [m for pattern in (_FORMULA, _NUMBER) for m in pattern.finditer(text)]
+    """The last formula, or number with its unit, that is not one of those ruled out: 3, not 2."""
+    found = list(_VALUE.finditer(text))
     stated = [m for m in found if not _DENIED.search(text, max(0, m.start() - 12), m.start())]
-    return max((m.end(), m[0]) for m in stated or found)[1] if found else None
+    return (stated or found)[-1][0] if found else None

@@ -6,30 +6,53 @@ import re
 from functools import lru_cache
 from typing import Any, cast
 
+from mentor_stream.answers.magnitude import too_large
 from mentor_stream.answers.prose import WORDS, is_prose
+
+_CONSTANTS = ("e", "i")
+"""Letters that are numbers."""
 
 
 @lru_cache(maxsize=256)
 def expressions(latex: str) -> tuple[Any, ...]:
     """What a formula reads as, in sympy's objects; nothing for words. Around prose the numbers are read."""
-    if WORDS.fullmatch(latex) or not _nests(latex):
+    if (WORDS.fullmatch(latex) and latex not in _CONSTANTS) or not _nests(latex):
         return ()
     sources = [latex] if is_prose(latex) else []
     return next((found for source in (*sources, f"${latex}$") if (found := _parse(source))), ())
 
 
 def same(gold: Any, answer: Any) -> bool:
-    """Whether two expressions have one value, to more digits than math-verify looks at."""
+    """Whether two expressions have one value, to more digits than math-verify looks at.
+
+    Formulas too large to compute are the same only if they are written alike.
+    """
+    if too_large(gold) or too_large(answer):
+        return bool(gold == answer)
+    if _verified(gold, answer):
+        return not _far_apart(gold, answer)
+    return (exact := (_exact(gold), _exact(answer))) != (gold, answer) and _verified(*exact)
+
+
+def _verified(gold: Any, answer: Any) -> bool:
+    """What math-verify says."""
     from math_verify import verify  # pyright: ignore[reportMissingTypeStubs]
 
     logging.getLogger("math_verify.grader").setLevel(logging.ERROR)
     try:
-        found = verify(gold, answer, timeout_seconds=None, raise_on_error=True)
+        return verify(gold, answer, timeout_seconds=None, raise_on_error=True, allow_set_relation_comp=True)
     except MemoryError:
         raise
     except Exception:
         return False  # not comparable, such as a set with a matrix
-    return found and not _far_apart(gold, answer)
+
+
+def _exact(value: Any) -> Any:
+    """The same with fractions for decimals: a power of 0.5 is a root."""
+    from sympy import Float, Rational  # pyright: ignore[reportMissingTypeStubs]
+
+    decimals = value.atoms(Float) if hasattr(value, "atoms") else ()
+    return value.xreplace({number: Rational(str(number)) for number in decimals}) if decimals else value
 
 
 def number(value: Any) -> complex | None:
@@ -37,8 +60,10 @@ def number(value: Any) -> complex | None:
     if not getattr(value, "is_number", False):
         return None
     try:
-        return complex(value)
-    except (OverflowError, TypeError, ValueError):
+        return complex(math.inf) if too_large(value) else complex(value)
+    except MemoryError:
+        raise
+    except Exception:
         return complex(math.inf)
 
 
@@ -48,11 +73,19 @@ def _parse(source: str) -> tuple[Any, ...]:
     logging.getLogger("math_verify.parser").setLevel(logging.ERROR)  # warns that its clocks are off
     try:
         found = cast("list[Any]", parse(source, parsing_timeout=0, raise_on_error=True))
+        return tuple(_with_imaginary_unit(e) for e in found if not isinstance(e, str))
     except MemoryError:
         raise
     except Exception:
         return ()  # it raises anything at all for text that is no formula
-    return tuple(e for e in found if not isinstance(e, str))
+
+
+def _with_imaginary_unit(value: Any) -> Any:
+    """The same with the number for the symbol i, so that it is the root of -1."""
+    from sympy import I  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+
+    unit = next((symbol for symbol in getattr(value, "free_symbols", ()) if symbol.name == "i"), None)
+    return value if unit is None else value.subs(unit, I)
 
 
 def _nests(latex: str) -> bool:

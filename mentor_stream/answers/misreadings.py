@@ -3,31 +3,21 @@
 import re
 
 _DENIES = re.compile(
-    r"^\W*(?:not|neither|never)\b|\b(?:is|are|be|can)\s?not\b|n['\u2019]t\b"
+    r"^\W*(?:not|neither|never|either)\b|\b(?:is|are|be|can)\s?not\b|n['\u2019]t\b"
     r"|\bbetween\s+\S+\s+and\b|\bis\s+(?:wrong|incorrect|false)\b",
     re.IGNORECASE,
 )
 _CHOICE = re.compile(r"\(?([A-Ja-j])[).:]+\s+[\w$\\(].*", re.DOTALL)
 _BRACKETS = (("(", ")"), ("[", "]"), (r"\{", r"\}"), ("(", "]"), ("[", ")"))
-_UNITS = {
-    name: unit
-    for unit, names in {
-        "mm": "millimeter millimetre", "cm": "centimeter centimetre", "m": "meter metre",
-        "km": "kilometer kilometre", "in": "inch inches", "ft": "foot feet", "mi": "mile", "mg": "milligram",
-        "g": "gram", "kg": "kilogram", "ml": "milliliter millilitre", "l": "liter litre",
-        "s": "second sec", "min": "minute", "h": "hour hr", "day": "", "week": "", "cent": "", "dollar": "",
-    }.items()
-    for one in (unit, *names.split())
-    for name in ((one, f"{one}s") if len(one) > 2 else (one,))
-}  # fmt: skip
-_MEASURE = re.compile(
-    r"-?[\d.,/]+(?:\s|\\[,;:! ])*(?:\\(?:text|mathrm|textbf)\{\s*)?([A-Za-z]+)\s*\}?(?:\^\{?([23])\}?)?"
-)
+_BASED = re.compile(r"(\d[0-9A-Fa-f]*|[A-F]{2,})_\{?(\d{1,2})\}?")
+_MODULUS = re.compile(r"\\(?:pmod|bmod|mod)\s*\{?\s*(\w+)\s*\}?|\(\s*\\?mod\s+(\w+)\s*\)")
+_CONGRUENT = re.compile(r"^.{0,20}?\\equiv\s*")
+_QUANTITIES = re.compile(r"\d\S*\s+[a-z]+\s+(?:and|or)\s+\d\S*\s+[a-z]+", re.IGNORECASE)
 
 
 def denies(answer: str) -> bool:
     """Whether an answer in words rules values out, or leaves them open, rather than stating one."""
-    return bool(_DENIES.search(answer))
+    return bool(_DENIES.search(answer) or _QUANTITIES.search(answer))
 
 
 def chosen(answer: str) -> str:
@@ -44,17 +34,39 @@ def other_brackets(gold: str, answer: str) -> bool:
     return other in ("[", r"\{") and "," not in answer and ";" not in answer
 
 
-def other_unit(gold: str, answer: str) -> bool:
-    """Whether both are a number with a known unit and the units differ: nothing is converted."""
-    one, other = _unit(gold), _unit(answer)
-    return one is not None and other is not None and one != other
+def other_base(gold: str, answer: str) -> bool:
+    """Whether both are numbers of different bases, base ten where none is said of the reference.
+
+    An answer without its base is read in the reference's.
+    """
+    one, other = _BASED.fullmatch(gold), _BASED.fullmatch(answer)
+    if other is None:
+        return False
+    return (one[2] if one else "10") != other[2] if one or gold.isalnum() else False
+
+
+def residues(gold: str, answer: str) -> tuple[str, str] | None:
+    """What two congruences say without their modulus, in its range; None when their moduli differ.
+
+    Only one with a modulus: the other is its residue. Without any, both as they are.
+    """
+    moduli = {
+        next(filter(None, found.groups())) for text in (gold, answer) for found in _MODULUS.finditer(text)
+    }
+    if not moduli:
+        return gold, answer
+    if len(moduli) > 1:
+        return None
+    (modulus,) = moduli
+    one, other = (_residue(text, modulus) for text in (gold, answer))
+    return one, other
+
+
+def _residue(text: str, modulus: str) -> str:
+    bare = _CONGRUENT.sub("", _MODULUS.sub("", text)).strip(" ,")
+    small = re.fullmatch(r"-?\d{1,9}", bare) and modulus.isdigit() and int(modulus)
+    return str(int(bare) % int(modulus)) if small else bare
 
 
 def _brackets(text: str) -> str | None:
     return next((o for o, c in _BRACKETS if text.startswith(o) and text.endswith(c)), None)
-
-
-def _unit(text: str) -> tuple[str, str] | None:
-    found = _MEASURE.fullmatch(text)
-    unit = _UNITS.get(found[1].lower()) if found else None
-    return (unit, found[2] or "1") if found and unit else None

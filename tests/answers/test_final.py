@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mentor_stream.answers import MAX_CHARACTERS, final_answer
+from mentor_stream.answers import MAX_CHARACTERS, Form, final_answer
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,16 @@ from mentor_stream.answers import MAX_CHARACTERS, final_answer
         ("yes", "yes"),
         ("We add 3 and 4, which makes 7", "7"),
         ("This makes $\\frac{1}{2}$ in all", "$\\frac{1}{2}$"),
-        ("It comes to 1,234.50 dollars", "1,234.50"),
-        ("It comes to \uff11\uff12 dollars", "12"),
+        ("It comes to 1,234.50 dollars", "1,234.50 dollars"),
+        ("It comes to \uff11\uff12 dollars", "12 dollars"),
+        ("It comes to 12 square feet in all", "12 square feet"),
+        ("It comes to 12 apples in all", "12"),
+        ("It is $3$, not $2$.", "$3$"),
+        ("It is 3 rather than 2.", "3"),
+        ("The answer is 0.333...", "0.333..."),
+        ("The answer is 2**10.", "2**10"),
+        (r"The roots are $\boxed{1}$ and $\boxed{2}$.", "1, 2"),
+        (r"The roots are \boxed{1}, \boxed{\boxed{2}}, and \boxed{3}.", "1, 2, 3"),
         ("I do not know how to do this", None),
         ("", None),
     ],
@@ -56,6 +64,19 @@ def test_ten_megabytes_of_anything_are_searched_in_no_time(piece: str) -> None:
     completion = piece * (10**7 // len(piece))
     found = final_answer(completion)
     assert found is None or len(found) <= MAX_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("form", "answer"), [("free", "12"), ("boxed", None), ("number", "13")], ids=["free", "boxed", "number"]
+)
+def test_a_form_says_what_counts_as_an_answer(form: Form, answer: str | None) -> None:
+    assert final_answer("The answer is 12.\nStep 13", form) == answer
+    assert final_answer(r"<think>12</think>It is \boxed{7}.", form) == "7"
+    assert final_answer(r"<think>\boxed{7}</think>", form) is None
+
+
+def test_boxes_in_boxes_as_deep_as_a_text_allows_are_read() -> None:
+    assert final_answer(r"\boxed{" * 2400 + "5" + "}" * 2400) == "5"
 
 
 @given(st.text(max_size=200))
