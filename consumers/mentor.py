@@ -15,13 +15,13 @@ from consumers import casework, spending
 from consumers.backlog import Backlog, Line, Passed
 from consumers.budget import budget
 from consumers.casework import Action
-from consumers.complaints import Complaints
 from consumers.guides.base import Lesson
 from consumers.leak.guard import GuardMode, guarding
 from consumers.tally import Tally
 from consumers.teaching import Teacher
 from mentor_stream import plugins, releases, telemetry, topics
 from mentor_stream.broker import MessageTooLarge
+from mentor_stream.complaints import Complaints
 from mentor_stream.component import Component
 from mentor_stream.config import Config, Section
 from mentor_stream.process import serve

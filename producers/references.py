@@ -8,7 +8,7 @@ from mentor_stream import plugins, workers
 from producers.datasets.base import Dataset
 from producers.judging import judge
 from producers.judging.judge import Judge, RewardConfig
-from producers.judging.worker import REWARDS
+from producers.rewards.base import REWARDS
 
 PLACES = 10
 """Lines of one file that are named."""

@@ -126,6 +126,24 @@ class Hostile:
         return Judgement(completion == "right", float(completion == "right"), completion)
 
 
+class Slow(Hostile):
+    """A verifier that waits as many seconds as the completion says, and asks for the time to do so."""
+
+    @staticmethod
+    def build(config: Section) -> "Slow":
+        return Slow()
+
+    @staticmethod
+    def clock_seconds(config: Section) -> float:
+        return 5.0
+
+    def score(self, query: schemas.Query, completion: str) -> Any:
+        if completion in globals():
+            return super().score(query, completion)
+        time.sleep(float(completion))
+        return Judgement(True, 1.0)
+
+
 class Objecting:
     """A verifier that lets itself be made, but has a problem."""
 

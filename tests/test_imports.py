@@ -19,7 +19,7 @@ PACKAGES = {
 }
 """Each package, and which of ours it may import."""
 LAYERS = (
-    {"answers", "broker", "causes", "config", "process", "snapshots"},
+    {"answers", "broker", "causes", "complaints", "config", "process", "snapshots"},
     {"plugins", "prompts", "topics"},
     {"sampling", "stream", "workers"},
     {"releases", "telemetry"},
@@ -50,12 +50,13 @@ ONLY_IN = {
     "kafka": ("mentor_stream.broker.kafka",),
     "sqlite3": ("mentor_stream.broker.sqlite",),
     "openai": ("consumers.chat",),
-    "httpx": ("consumers.chat",),
+    "httpx2": ("consumers.chat", "producers.engines.vllm.api"),
     "matplotlib": ("mentor_stream.supervisor.curves",),
     "megatron": ("trainer",),
     "pyarrow": ("producers.datasets.parquet",),
-    "torch": ("producers.engines.transformers", "trainer"),
+    "torch": ("producers.engines.transformers", "producers.engines.vllm.transfer", "trainer"),
     "trio": (),
+    "vllm": ("producers.engines.vllm.plugin", "producers.engines.vllm.transfer"),
     "typer": ("mentor_stream.commands", "mentor_stream.cli"),
 }
 """Libraries, and the parts that alone know them."""

@@ -63,7 +63,8 @@ def _die_with_parent(requests: int) -> None:
 def _make(setup: Setup) -> Handler:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if setup.memory_bytes is not None:
-        resource.setrlimit(resource.RLIMIT_AS, (setup.memory_bytes, setup.memory_bytes))
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)  # kept: what a handler starts has limits of its own
+        resource.setrlimit(resource.RLIMIT_AS, (setup.memory_bytes, hard))
     importable_from_here()
     module, _, function = setup.factory.partition(":")
     return getattr(importlib.import_module(module), function)(setup.argument)

@@ -1,5 +1,7 @@
 """Judges whole groups through worker processes, so that no completion can take the rollout worker down."""
 
+import logging
+import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, ClassVar
@@ -10,6 +12,7 @@ from pydantic import Field
 
 import schemas
 from mentor_stream import workers
+from mentor_stream.complaints import Complaints
 from mentor_stream.config import Section
 from producers.judging.verdicts import (
     Attempt,
@@ -22,6 +25,9 @@ from producers.judging.verdicts import (
     settle,
 )
 from producers.judging.worker import Case, Report
+from producers.rewards.base import clock_seconds_of
+
+log = logging.getLogger(__name__)
 
 CLOCK_FACTOR = 3
 """Seconds by the clock for each CPU second allowed: other processes want the cores, too."""
@@ -35,11 +41,12 @@ class RewardConfig(Section):
     table: ClassVar[str] = "reward"
 
     verifier: dict[str, Any] = Field(default_factory=lambda: {"kind": "math"})
-    """`{kind = "math"}`, `{kind = "exact"}` or `{kind = "module:object"}` for your own, with its options."""
+    """`{kind = "math"}`, or code, choice, exact, weighted, or `module:object` of your own, with options."""
     workers: int = Field(2, ge=1)
     """Processes that judge at once."""
     timeout_seconds: int = Field(4, ge=1)
-    """CPU seconds for judging the completions of one question; three times as many by the clock."""
+    """CPU seconds for judging the completions of one question; three times as many by the clock, or what the
+    verifier asks for, then for each completion."""
     memory_megabytes: int = Field(1024, ge=128)
     """Address space of one worker process."""
 
@@ -47,20 +54,31 @@ class RewardConfig(Section):
 class Judge:
     """Scores completions. Safe to share between tasks."""
 
-    def __init__(self, pool: workers.Pool, config: RewardConfig) -> None:
-        self._pool, self._config = pool, config
+    def __init__(self, pool: workers.Pool, config: RewardConfig, *, slow: bool = False) -> None:
+        self._pool, self._config, self._slow = pool, config, slow
+        self._complaints = Complaints()
 
     async def score(self, query: schemas.Query, completions: Sequence[str]) -> list[Score]:
-        """One score per completion; trouble of any kind is in the scores, never an exception.
+        """One score per completion; trouble of any kind is in the scores, never an exception, and in the log.
 
-        All are judged in one request. Only if that brings the worker down is each judged alone.
+        All are judged in one request. Only if that brings the worker down is each judged alone, or if the
+        verifier is slow: then several workers share them.
         """
-        attempts = await self._try(query, completions)
-        histories = [[attempt] for attempt in attempts]
-        if any(needs_another(history) for history in histories):
+        histories = [] if self._slow else [[attempt] for attempt in await self._try(query, completions)]
+        if self._slow or any(needs_another(history) for history in histories):
             histories = await self._each_alone(query, completions)
         quick = any(map(may_be_to_blame, histories)) and await self._reference_is_quick(query)
-        return [settle(history, reference_is_quick=quick) for history in histories]
+        scores = [settle(history, reference_is_quick=quick) for history in histories]
+        self._complain(query, scores)
+        return scores
+
+    def _complain(self, query: schemas.Query, scores: Sequence[Score]) -> None:
+        """Groups without a verdict teach nothing, and would be missed by nobody."""
+        for score in scores:
+            if score.verdict is schemas.Verdict.UNSCORABLE:
+                said = self._complaints.hear(score.remark, time.monotonic())
+                if said:
+                    log.warning("no verdict on an answer to %s: %s", query.query_id, said)
 
     async def unreadable(self, query: schemas.Query) -> str | None:
         """Why the query's reference cannot be judged against, or None when it can."""
@@ -113,12 +131,13 @@ class Judge:
 @asynccontextmanager
 async def running(config: RewardConfig) -> AsyncGenerator[Judge]:
     """A judge with its workers. Raises WorkerDied when the verifier cannot be made at all."""
+    asked = clock_seconds_of(config.verifier)
     async with workers.pool(
         "producers.judging.worker:make",
         config.verifier,
         size=config.workers,
-        timeout=CLOCK_FACTOR * config.timeout_seconds,
+        timeout=max(CLOCK_FACTOR * config.timeout_seconds, asked),
         cpu_seconds=config.timeout_seconds,
         memory_megabytes=config.memory_megabytes,
     ) as pool:
-        yield Judge(pool, config)
+        yield Judge(pool, config, slow=asked > 0)

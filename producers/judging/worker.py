@@ -10,9 +10,8 @@ import msgspec
 
 import schemas
 from mentor_stream import plugins
-from producers.rewards.base import Judgement, Reward, Unscorable
-
-REWARDS = "producers.rewards"
+from mentor_stream.complaints import Complaints
+from producers.rewards.base import REWARDS, Judgement, Reward, Unscorable
 
 
 class Case(msgspec.Struct):
@@ -33,17 +32,21 @@ class Report(msgspec.Struct):
 def make(verifier: dict[str, Any]) -> Callable[[Any], list[Report]]:
     """The handler for a `[reward] verifier` table."""
     reward: Reward = plugins.build(REWARDS, verifier, "reward.verifier")
+    complaints = Complaints()
 
     def handle(payload: Any) -> list[Report]:
         case = msgspec.convert(payload, Case)
         query = schemas.decode(case.query, schemas.Query)
-        return [report_of(reward, query, completion) for completion in case.completions]
+        return [report_of(reward, query, completion, complaints) for completion in case.completions]
 
     return handle
 
 
-def report_of(reward: Reward, query: schemas.Query, completion: str) -> Report:
-    """What the verifier makes of one completion. Only running out of memory is left to the worker."""
+def report_of(reward: Reward, query: schemas.Query, completion: str, complaints: Complaints) -> Report:
+    """What the verifier makes of one completion. Only running out of memory is left to the worker.
+
+    Where the verifier raised is printed, for each cause once in a while.
+    """
     began = time.process_time()
     judgement, trouble = None, ""
     try:
@@ -53,8 +56,9 @@ def report_of(reward: Reward, query: schemas.Query, completion: str) -> Report:
     except Unscorable as error:
         trouble = f"cannot be judged: {error}"
     except BaseException as error:  # SystemExit too: a verifier that leaves has not judged
-        traceback.print_exc()
         trouble = f"the verifier raised {type(error).__name__}: {error}"
+        if complaints.hear(trouble, time.monotonic()):
+            traceback.print_exc()
     return Report(judgement, trouble, time.process_time() - began)
 
 

@@ -79,8 +79,29 @@ async def test_a_reference_that_is_trouble_by_itself_condemns_nobody(hostile: Ju
     assert await hostile.unreadable(a_query(reference=reference)) is not None
 
 
+async def test_a_verifier_that_always_raises_is_in_the_log_once_with_its_cause(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(RewardConfig(verifier={"kind": "tests.hostile:Hostile"}, workers=1)) as judge:
+        for _ in range(3):
+            assert await verdicts(judge, ["fail"] * 4) == [U] * 4
+    (warning,) = [record.getMessage() for record in caplog.records if record.name.startswith("producers")]
+    assert "no verdict" in warning
+    assert "the verifier raised ValueError: no such luck" in warning
+    assert capfd.readouterr().err.count("Traceback") == 1
+
+
+async def test_a_slow_verifier_is_given_its_time_for_each_completion() -> None:
+    config = RewardConfig(verifier={"kind": "tests.hostile:Slow"}, workers=2, timeout_seconds=1)
+    async with running(config) as judge:
+        assert await verdicts(judge, ["3.5", "0", "sleep_for_ever"]) == [R, R, W]
+
+
 async def test_a_verifier_that_cannot_be_made_is_named_before_anything_is_judged() -> None:
-    for kind, text in [("tests.hostile:Unbuildable", "no tools here"), ("mth", "known: exact, math")]:
+    for kind, text in [
+        ("tests.hostile:Unbuildable", "no tools here"),
+        ("mth", "known: choice, code, exact, math, weighted"),
+    ]:
         with pytest.raises(workers.WorkerDied, match=text):
             async with running(RewardConfig(verifier={"kind": kind})):
                 pass

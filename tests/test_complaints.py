@@ -1,9 +1,9 @@
-"""What the mentor's log says of trouble, and how often."""
+"""What a log says of trouble, and how often."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from consumers.complaints import MOST_CAUSES, SAY_AGAIN_SECONDS, Complaints
+from mentor_stream.complaints import MOST_CAUSES, SAY_AGAIN_SECONDS, Complaints
 
 
 def test_a_cause_is_said_at_once_and_again_after_a_while_with_how_often_it_came() -> None:

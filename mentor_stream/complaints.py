@@ -1,4 +1,4 @@
-"""What keeps lessons from being written, for the log: each cause now and then, with how often. No I/O."""
+"""Trouble that repeats itself, for the log: each cause now and then, with how often. No I/O."""
 
 import re
 
