@@ -20,16 +20,18 @@ class ByteBudget(Generic[T]):
 
     def add(self, thing: T, size: int) -> None:
         """It goes now, or when it is its turn."""
-        self._line.append((thing, size))
-        self._move()
+        if self._line or not self._fits(size):
+            self._line.append((thing, size))
+        elif self._go(thing):
+            self.used += size
 
     def give(self, size: int) -> None:
         """Those bytes have arrived, or never will."""
         self.used -= size
-        self._move()
-
-    def _move(self) -> None:
-        while self._line and (not self.used or self.used + self._line[0][1] <= self.bound):
+        while self._line and self._fits(self._line[0][1]):
             thing, size = self._line.popleft()
             if self._go(thing):
                 self.used += size
+
+    def _fits(self, size: int) -> bool:
+        return not self.used or self.used + size <= self.bound

@@ -1,37 +1,26 @@
-"""Brings messages from the event loop to kafka-python's producer, and back how each of them ended."""
+"""Brings messages from the event loop to kafka-python's producer, and back how each of them ended.
+
+One for a topic that the client knows is appended at once: that waits for nothing, and a thread's turn would
+cost as much again as the appending. The others go by the client's thread, where the client may look for them.
+"""
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
-import anyio
 from kafka import KafkaProducer as RawProducer
 from kafka import errors
 
-from mentor_stream.broker.base import Receipt
+from mentor_stream.broker.kafka.appending import append, send
 from mentor_stream.broker.kafka.handover import Handover
+from mentor_stream.broker.kafka.parcel import Parcel
 
 METADATA_WAIT_MS = 2000
 """So long a topic that the client does not find holds up the messages of the others..."""
 MISSING_SECONDS = 1.0
 """...and so long it does not do so again."""
-
-
-@dataclass(slots=True, eq=False)
-class Parcel:
-    """A message on its way, and how it ended."""
-
-    topic: str
-    key: bytes
-    value: bytes
-    headers: list[tuple[str, bytes]]
-    size: int
-    since: float
-    settled: anyio.Event = field(default_factory=anyio.Event)
-    end: Receipt | Exception | None = None
-    awaited: bool = True
 
 
 class Courier:
@@ -44,10 +33,16 @@ class Courier:
         self._ended = ended
         self._queue: SimpleQueue[Parcel | None] = SimpleQueue()
         self._missing: dict[str, float] = {}
+        self._raw: RawProducer | None = None
+        self._queued = self._brought = 0
+        """Parcels for the thread, ever. The loop alone counts the one, the thread alone the other."""
 
     def take(self, parcel: Parcel) -> None:
-        """The next one to bring."""
-        self._queue.put(parcel)
+        """The next one to bring. None overtakes those that wait for their topic to be found."""
+        at_once = self._raw is not None and self._queued == self._brought
+        if not (at_once and self._bring(append, self._raw, parcel)):
+            self._queued += 1
+            self._queue.put(parcel)
 
     def stop(self) -> None:
         """End `serve`."""
@@ -55,23 +50,29 @@ class Courier:
 
     def serve(self, raw: RawProducer) -> None:
         """In the client's thread, until `stop`."""
+        self._raw = raw
         while (parcel := self._queue.get()) is not None:
             if time.monotonic() < self._missing.get(parcel.topic, 0):
                 self._ended.put((parcel, None))
             else:
-                self._append(raw, parcel)
+                self._bring(send, raw, parcel)
+            self._brought += 1
+        self._raw = None
 
-    def _append(self, raw: RawProducer, parcel: Parcel) -> None:
+    def _bring(self, way: Callable[[Any, Parcel], Any], raw: Any, parcel: Parcel) -> bool:
+        """Whether that way knows the topic."""
         try:
-            future: Any = raw.send(parcel.topic, parcel.value, key=parcel.key, headers=parcel.headers)
+            future = way(raw, parcel)
+            if future is None:
+                return False
+            # this runs in kafka-python's network thread: nothing there may wait for the event loop
+            future.add_both(partial(self._end, parcel))
         except errors.KafkaTimeoutError:
             self._missing[parcel.topic] = time.monotonic() + MISSING_SECONDS
             self._ended.put((parcel, None))
         except Exception as error:
             self._ended.put((parcel, error))
-        else:
-            # this runs in kafka-python's network thread: nothing there may wait for the event loop
-            future.add_both(partial(self._end, parcel))
+        return True
 
     def _end(self, parcel: Parcel, end: Any) -> None:
         self._ended.put((parcel, end))

@@ -1,6 +1,7 @@
 """Durable appends: every message waits for its own acknowledgement, and the bytes under way are bounded."""
 
 import logging
+import time
 from collections.abc import AsyncGenerator, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -15,9 +16,10 @@ from mentor_stream.broker.base import BrokerError, MessageTooLarge, Receipt
 from mentor_stream.broker.kafka.admin import Admin
 from mentor_stream.broker.kafka.budget import ByteBudget
 from mentor_stream.broker.kafka.client import CLOSE_SECONDS, Client, opened
-from mentor_stream.broker.kafka.courier import Courier, Parcel
+from mentor_stream.broker.kafka.courier import Courier
 from mentor_stream.broker.kafka.handover import Handover
 from mentor_stream.broker.kafka.losses import Losses
+from mentor_stream.broker.kafka.parcel import Parcel
 from mentor_stream.broker.kafka.sender import MAX_REQUEST_BYTES, close, mended_producer, producer_options
 from mentor_stream.broker.kafka.settings import ConnectionSettings
 from mentor_stream.broker.kafka.topics import FRAMING_BYTES
@@ -48,6 +50,7 @@ class KafkaProducer:
         self._under_way = 0
         self._open = True
         self._idle = anyio.Event()
+        self._event = type(self._idle)  # anyio finds it anew each time, for longer than the event takes
         # the client has a time-out of its own, but forgets it while it waits for a new producer id
         self._timeout = client.settings.send_timeout + GRACE_SECONDS
 
@@ -57,7 +60,7 @@ class KafkaProducer:
         """Append one message durably; see base.py."""
         envelope = sizes.envelope(key, headers)
         size = envelope + len(value)
-        parcel = Parcel(topic, key, value, list(headers), size, anyio.current_time())
+        parcel = Parcel(topic, key, value, list(headers), size, time.monotonic(), self._event())
         self._awaited[parcel] = None
         try:
             while parcel.end is None:
@@ -97,8 +100,9 @@ class KafkaProducer:
         while True:
             await anyio.sleep(EXPIRE_SECONDS)
             self._losses.tell()
+            now = time.monotonic()
             for parcel in tuple(self._awaited):
-                if anyio.current_time() - parcel.since < self._timeout:
+                if now - parcel.since < self._timeout:
                     break  # the others are younger
                 parcel.end = parcel.end or self._verdicts.overdue(parcel.topic)
                 parcel.settled.set()
@@ -141,7 +145,7 @@ class KafkaProducer:
         if end is None:
             # its sender goes round again, and learns first whether the topic is still there
             self._admin.forget_limit(parcel.topic)
-            parcel.settled = anyio.Event()
+            parcel.settled = self._event()
         elif parcel.end is None:
             parcel.end = self._verdicts.of(parcel, end)
             if isinstance(parcel.end, MessageTooLarge):

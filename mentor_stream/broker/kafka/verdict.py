@@ -8,8 +8,8 @@ from kafka import errors
 
 from mentor_stream.broker.base import BrokerUnavailable, Receipt
 from mentor_stream.broker.kafka.client import Client
-from mentor_stream.broker.kafka.courier import Parcel
 from mentor_stream.broker.kafka.meaning import RETRIABLE, TOO_LARGE, refused_as_too_large
+from mentor_stream.broker.kafka.parcel import Parcel
 
 
 class Verdicts:

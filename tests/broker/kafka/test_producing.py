@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import anyio
 import pytest
 from anyio import to_thread
+from kafka import KafkaProducer as RawProducer
 
 from mentor_stream import broker as brokers
 from mentor_stream.broker import BrokerError, BrokerUnavailable, MessageTooLarge, TopicSpec, UnknownTopic
@@ -82,6 +84,17 @@ async def test_many_messages_for_a_topic_with_a_small_limit_arrive_though_togeth
                     tasks.start_soon(producer.send, name, b"key", b"%d" % number + bytes(5_000))
         values = [message.value.rstrip(b"\0") for message in await everything(broker, name)]
     assert sorted(map(int, values)) == list(range(200))
+
+
+async def test_a_key_has_the_partition_that_every_client_of_kafka_gives_it(kafka: str, name: str):
+    keys = [b"", *(b"%d" % number * length for number in range(10) for length in range(1, 10))]
+    async with brokers.connect(f"kafka://{kafka}") as broker, broker.producer() as producer:
+        await broker.create_topics([TopicSpec(name, partitions=7)])
+        ours = [(await producer.send(name, key, b"ours")).partition for key in keys]
+    with closing(RawProducer(bootstrap_servers=kafka)) as raw:
+        theirs = [raw.send(name, b"theirs", key=key).get(30).partition for key in keys]
+    assert ours == theirs
+    assert len(set(ours)) == 7
 
 
 async def test_a_message_that_the_broker_refuses_ends_nothing_but_itself(kafka: str, name: str):

@@ -173,7 +173,7 @@ async def test_reading_what_is_there_is_given_up_when_the_cluster_hangs(tmp_path
         async with brokers.connect(f"{node.url}?connect_timeout=2") as broker:
             await broker.create_topics([TopicSpec(name)])
             async with broker.producer() as producer:
-                for _ in range(12):  # more than the client fetches ahead
+                for _ in range(24):  # more than the two answers that the client may hold, and what sockets do
                     await producer.send(name, b"key", bytes(3 * 2**20))
             async with broker.reader({TopicPartition(name, 0): 0}, follow=False, prefetch=1) as reader:
                 assert (await take(reader, 1))[0].offset == 0
