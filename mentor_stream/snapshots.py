@@ -77,6 +77,19 @@ def verify(path: Path, digest: str) -> None:
         raise SnapshotError(f"snapshot {str(path)[:200]!r} cannot be read: {error}") from error
 
 
+def identity(place: Path) -> str:
+    """A digest of a model's directory: its config and its weights, by what they are and not where they lie.
+
+    Of a snapshot the manifest is believed; else every byte is read, a second or so for each GB: ask once.
+    Raises OSError for what is no model's directory.
+    """
+    digest, sealed = sha256(), _sealed(place)
+    for path in [place / "config.json", *sorted(place.glob("*.safetensors"))]:
+        of_file = sealed.get(path.name) or file_digest(path)
+        digest.update(f"{path.name} {of_file}\n".encode())
+    return digest.hexdigest()
+
+
 def prune(directory: Path, keep: int) -> None:
     """Remove all but the newest `keep` snapshots, and drafts that dead processes left."""
     finished = sorted(directory.glob("v*"))
@@ -92,6 +105,17 @@ def file_digest(path: Path) -> str:
         while block := file.read(2**20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def _sealed(place: Path) -> dict[str, str]:
+    """Digests of a snapshot's files, as its manifest has them; without those that were written after it."""
+    manifest = place / MANIFEST
+    try:
+        files = msgspec.json.decode(manifest.read_bytes(), type=Manifest).files
+        since = manifest.stat().st_mtime_ns
+        return {name: known for name, known in files.items() if (place / name).stat().st_mtime_ns <= since}
+    except (OSError, ValueError):  # no snapshot, or a damaged one
+        return {}
 
 
 def _clear(directory: Path) -> None:
