@@ -10,16 +10,14 @@ from mentor_stream.config import Config
 from mentor_stream.topics import TopicsConfig
 from trainer.config import TrainerConfig
 from trainer.hf import parameters, tensorfiles
-from trainer.model import architecture
+from trainer.model import architecture, fp8, hardware
 from trainer.model.architecture import Architecture, UnsupportedModel
 
 
 def check(config: Config) -> Iterator[str]:
     """Problems that can be seen without loading the model."""
-    from trainer.model import precision
-
     settings = config.of(TrainerConfig)
-    if problem := precision.problem(settings.precision):
+    if settings.precision == "fp8" and (problem := fp8.problem(hardware.found(), settings.fp8_recipe)):
         yield problem
     if settings.publish_every > config.run.max_staleness + 1:
         yield (
@@ -77,6 +75,7 @@ def _parallel_problems(model: Architecture, settings: TrainerConfig) -> Iterator
             f"trainer.pipeline_parallel is {settings.pipeline_parallel}: it does not divide the model's "
             f"layers ({model.layers})."
         )
+    yield from fp8.problems(settings, model)
 
 
 def run(config: Config) -> None:

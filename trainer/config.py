@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mentor_stream.config import Section
-from trainer.model.precision import Precision
+from trainer.model.precision import Format, Precision, Recipe
 
 Normalization = Literal["token", "sequence", "constant"]
 KLEstimator = Literal["k1", "k2", "k3"]
@@ -35,7 +35,15 @@ class TrainerConfig(Section):
     max_logprob_gap: float = Field(0.2, gt=0)
     """Mean distance of the sampler's log-probs from the trainer's above which the log warns."""
     precision: Precision = "fp32"
-    """Format of weights and activations; gradients and optimizer states are float32."""
+    """Format of weights and activations; gradients and optimizer states are float32. With fp8 weights are
+    bf16, and the layers' matrices are multiplied in FP8."""
+    fp8_recipe: Recipe = "tensorwise"
+    """How FP8 is scaled: by each tensor's largest value now (tensorwise) or lately (delayed), by blocks of
+    128 (blockwise) or of 32 (mxfp8)."""
+    fp8_format: Format = "hybrid"
+    """FP8 of the gradients: e5m2 (hybrid) or e4m3, which all else is in."""
+    first_last_layers_bf16: int = Field(0, ge=0)
+    """So many layers at either end are not in FP8."""
 
     clip_low: float = Field(0.2, gt=0, lt=1)
     """The importance ratio is clipped below 1 - clip_low."""
@@ -110,6 +118,18 @@ class TrainerConfig(Section):
     def _asks_its_reference(self) -> "TrainerConfig":
         if self.reference is not None and self.kl_coef == 0:
             raise ValueError("reference without kl_coef has no effect; set kl_coef above 0, or take it out")
+        return self
+
+    @model_validator(mode="after")
+    def _asks_fp8_for_what_it_can(self) -> "TrainerConfig":
+        given = {"fp8_recipe", "fp8_format", "first_last_layers_bf16"} & self.model_fields_set
+        if given and self.precision != "fp8":
+            raise ValueError(f"{min(given)} without precision = fp8 has no effect; set that, or take it out")
+        if self.first_last_layers_bf16 and self.fp8_recipe == "delayed":
+            raise ValueError(
+                "first_last_layers_bf16 does not go with fp8_recipe = delayed, which is one for all layers; "
+                "set tensorwise"
+            )
         return self
 
     @model_validator(mode="after")

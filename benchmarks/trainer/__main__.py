@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.rows import Finding, show
 from benchmarks.trainer.load import Load
 from mentor_stream.broker import BrokerError
-from trainer.model import cpu
+from trainer.model import cpu, fp8, hardware
 
 TINY = Load("tiny", hidden=128, layers=3, words=384, groups=16, prompt=12, completion=16)
 SMALL = Load("small", hidden=256, layers=6, words=8192, groups=8, prompt=64, completion=256)
@@ -55,6 +55,7 @@ def _full(directory: Path) -> Iterator[Finding]:
     yield from against_plain(TINY, rounds=21)
     yield from against_plain(SMALL, rounds=7)
     yield from _beside_trl()
+    yield from _in_fp8()
     yield from vocabulary_memory()
 
 
@@ -76,6 +77,15 @@ def _beside_trl() -> Iterator[Finding]:
         return
     yield from against_trl(TINY, rounds=21)
     yield from against_trl(SMALL, rounds=7)
+
+
+def _in_fp8() -> Iterator[Finding]:
+    from benchmarks.trainer.step import in_fp8
+
+    if problem := fp8.problem(hardware.found(), "tensorwise"):
+        sys.stderr.write(f"left out: trainer.step.*.fp8: {problem}\n")
+        return
+    yield from in_fp8(rounds=11)
 
 
 def _quick(directory: Path) -> Iterator[Finding]:

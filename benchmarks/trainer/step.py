@@ -12,9 +12,12 @@ from benchmarks.trainer.load import LEARNING_RATE, POSITIONS, Load
 from benchmarks.trainer.peer import trl_steps
 from benchmarks.trainer.plain import Plain
 from mentor_stream.config import parse_section
+from trainer.model.precision import Precision
 
 Step = Callable[[], float]
 """Takes one and gives its loss."""
+LARGE = Load("large", hidden=4096, layers=4, words=32_000, groups=8, prompt=128, completion=1024)
+"""For a GPU: matrices that FP8 is worth its while on."""
 SAME_LOSS = 1e-4
 """Or else it is not the same step."""
 
@@ -33,23 +36,32 @@ def against_trl(load: Load, rounds: int) -> Iterator[Finding]:
         yield _in_turn(f"trainer.step.{load.name}.trl", load, ours, trl.step, rounds)
 
 
-def _in_turn(name: str, load: Load, ours: Step, theirs: Step, rounds: int) -> Finding:
+def in_fp8(rounds: int) -> Iterator[Finding]:
+    """Steps in FP8 beside steps in bf16."""
+    with LARGE.policy() as policy:
+        ours, bf16 = (_learner(policy, LARGE, precision=precision) for precision in ("fp8", "bf16"))
+        yield _in_turn(f"trainer.step.{LARGE.name}.fp8", LARGE, ours, bf16, rounds, alike=1e-1)
+
+
+def _in_turn(
+    name: str, load: Load, ours: Step, theirs: Step, rounds: int, alike: float = SAME_LOSS
+) -> Finding:
     """Both in this process, one thread, after a step of each that does not count."""
     torch.set_num_threads(1)
     first = ours(), theirs()
-    if abs(first[0] - first[1]) > SAME_LOSS:
+    if abs(first[0] - first[1]) > alike:
         raise AssertionError(f"the losses of the first step are {first[0]} and {first[1]}")
     taken = [(_seconds(ours), _seconds(theirs)) for _ in range(rounds)]
     rate, baseline = (load.tokens / median(way) for way in zip(*taken, strict=True))
     return row(name, rate, "tokens/s", baseline), Wanted("ratio", "at least", 1.0)
 
 
-def _learner(policy: Path, load: Load) -> Step:
+def _learner(policy: Path, load: Load, precision: Precision = "fp32") -> Step:
     from trainer.config import TrainerConfig
     from trainer.learning.learner import Learner
     from trainer.model import architecture
 
-    settings = {"lr": LEARNING_RATE, "max_tokens_per_microbatch": POSITIONS}
+    settings = {"lr": LEARNING_RATE, "max_tokens_per_microbatch": POSITIONS, "precision": precision}
     config = parse_section(TrainerConfig, settings, "trainer")
     learner = Learner(config, policy, architecture.read(policy))
 

@@ -150,7 +150,7 @@ def _named(model: Any, architecture: Architecture) -> Iterator[tuple[str, Tensor
             yield _WORDS, parameter  # the last stage's copy
         elif name.startswith("decoder.layers."):
             number, _, inner = name.removeprefix("decoder.layers.").partition(".")
-            yield f"decoder.layers.{int(number) + before}.{inner}", parameter
+            yield f"decoder.layers.{int(number) + before}.{parameters.unfused(inner)}", parameter
         else:
             yield name, parameter
 

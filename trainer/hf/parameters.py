@@ -77,6 +77,18 @@ def codecs(architecture: Architecture) -> dict[str, Codec]:
     return found
 
 
+_FUSED = {
+    "self_attention.linear_qkv.layer_norm_weight": "input_layernorm.weight",
+    "mlp.linear_fc1.layer_norm_weight": "pre_mlp_layernorm.weight",
+}
+"""Norms that Transformer Engine has in the matrices behind them, in a layer."""
+
+
+def unfused(name: str) -> str:
+    """The name of a layer's parameter where the layer is of plain modules: under it `codecs` has it."""
+    return _FUSED.get(name, name)
+
+
 def shapes(architecture: Architecture) -> dict[str, Shape]:
     """All tensors of the model under their Hugging Face names, in the order of the model."""
     return {n: shape for codec in codecs(architecture).values() for n, shape in codec.tensors.items()}

@@ -20,11 +20,11 @@ from trainer.learning import measures, reference, steps
 from trainer.learning.optimizer import Optimizer
 from trainer.learning.scorer import Scorer
 from trainer.learning.steps import Outcome, Step
-from trainer.model import gpt
+from trainer.model import fp8, gpt
 from trainer.model.architecture import Architecture
 from trainer.model.vocabulary import TokenScores
 from trainer.packing import balance
-from trainer.packing.microbatch import MicroBatch, Multiples, collate
+from trainer.packing.microbatch import MicroBatch, Multiples, collate, multiples
 from trainer.packing.rows import Row, rows_of
 
 
@@ -97,8 +97,7 @@ class Learner:
     @property
     def _multiples(self) -> Multiples:
         shared = self.config.tensor_parallel if self.config.sequence_parallel else 1
-        halves = 2 * self.config.context_parallel if self.config.context_parallel > 1 else 1
-        return Multiples(sequence=halves, batch=math.lcm(halves, shared * self.config.context_parallel))
+        return multiples(self.config.context_parallel, shared, fp8.positions(self.config))
 
     def _minibatch(self, rows: Sequence[Row]) -> Minibatch:
         batches = self._micro_batches(rows)

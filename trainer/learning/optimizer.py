@@ -43,7 +43,8 @@ class Optimizer:
         self._overlap = config.overlap
         self.megatron: Any = get_megatron_optimizer(settings, [model])
         for shared in self._shared():
-            _leave_steps(shared)
+            if _counts_in_each(shared.optimizer):
+                _leave_steps(shared)
             _close_gaps(shared)
         self.schedule = _schedule(config, self.megatron)
 
@@ -112,11 +113,20 @@ class Optimizer:
                 state["step"] = state["step"].clone()
 
     def _adams(self) -> Iterator[Any]:
-        return (shared.optimizer for shared in self._shared())
+        """Those whose state needs mending: torch's."""
+        return (s.optimizer for s in self._shared() if _counts_in_each(s.optimizer))
 
     def _shared(self) -> list[Any]:
         """The distributed optimizers: megatron-core chains several, if there is need."""
         return getattr(self.megatron, "chained_optimizers", [self.megatron])
+
+
+def _counts_in_each(adam: Any) -> bool:
+    """Whether it counts its steps in the state of each parameter, as torch's Adam does.
+
+    Where Transformer Engine is installed megatron-core takes its FusedAdam, which counts once for all.
+    """
+    return isinstance(adam, torch.optim.Adam | torch.optim.AdamW)
 
 
 def _leave_steps(shared: Any) -> None:

@@ -15,9 +15,9 @@ def directory(config: TrainerConfig, policy: Path) -> Path | None:
 
 
 def load(config: TrainerConfig, policy: Path) -> Scorer | None:
-    """The reference on this rank, in the trainer's precision (never in FP8) and shared like the policy; None without any KL.
+    """The reference on this rank, in the trainer's precision and shared like the policy; None without any KL.
 
-    It may have another shape than the policy, and the same vocabulary.
+    It is never in FP8, but in bf16 then. It may have another shape than the policy, and the same vocabulary.
     """
     place = directory(config, policy)
     if place is None:

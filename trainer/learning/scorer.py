@@ -34,7 +34,9 @@ class Scorer:
             batch.tokens_T[None],
             batch.positions_T[None],
             None,
-            packed_seq_params=layers.packed(batch.lengths, batch.tokens_T.device),
+            packed_seq_params=layers.packed(
+                batch.lengths, batch.tokens_T.device, shared=self.config.context_parallel > 1
+            ),
         )
 
     def scores(self, batch: MicroBatch, hidden_1TH: Tensor) -> TokenScores:

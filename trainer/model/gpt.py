@@ -21,9 +21,8 @@ from torch import Tensor
 
 from trainer import ranks
 from trainer.config import Recompute, TrainerConfig
-from trainer.model import precision, vocabulary
+from trainer.model import engine, fp8, layers, precision, vocabulary
 from trainer.model.architecture import Architecture, share
-from trainer.model.layers import block_spec
 from trainer.model.vocabulary import Share, TokenScores
 
 _UNFUSED: dict[str, Any] = dict.fromkeys(
@@ -51,7 +50,7 @@ def build(architecture: Architecture, settings: TrainerConfig) -> DistributedDat
     It ends before its output layer: called, a last stage gives hidden states [1, positions, hidden], and
     whoever wants log-probabilities has them from token_scores.
     """
-    model = _network(architecture, settings)
+    model = _network(architecture, settings, fp8.flags(settings))
     parallel = DistributedDataParallelConfig(
         grad_reduce_in_fp32=True,
         use_distributed_optimizer=True,
@@ -65,13 +64,17 @@ def build(architecture: Architecture, settings: TrainerConfig) -> DistributedDat
 
 
 def frozen(architecture: Architecture, settings: TrainerConfig) -> GPTModel:
-    """The same for a model that is only asked: without room for gradients."""
-    return _network(architecture, settings).requires_grad_(requires_grad=False).eval()
+    """The same for a model that is only asked: without room for gradients, and never in FP8.
+
+    A delayed recipe would never learn its scales, and what is asked is to be right.
+    """
+    return _network(architecture, settings, {}).requires_grad_(requires_grad=False).eval()
 
 
-def _network(architecture: Architecture, settings: TrainerConfig) -> GPTModel:
-    config = _config(architecture, settings)
-    spec: Any = block_spec(get_num_layers_to_build(config), qk_norm=architecture.family.qk_norm)
+def _network(architecture: Architecture, settings: TrainerConfig, quantised: dict[str, Any]) -> GPTModel:
+    config = _config(architecture, settings, quantised)
+    build_spec = engine.block_spec if settings.precision == "fp8" else layers.block_spec
+    spec: Any = build_spec(get_num_layers_to_build(config), qk_norm=architecture.family.qk_norm)
     model = GPTModel(
         config,
         spec,
@@ -128,7 +131,9 @@ def _handed_on(hidden: Tensor, **_: Any) -> tuple[Tensor, None]:
     return hidden, None
 
 
-def _config(architecture: Architecture, settings: TrainerConfig) -> TransformerConfig:
+def _config(
+    architecture: Architecture, settings: TrainerConfig, quantised: dict[str, Any]
+) -> TransformerConfig:
     dtype: Any = precision.dtype(settings.precision)
     return TransformerConfig(
         num_layers=architecture.layers,
@@ -159,6 +164,7 @@ def _config(architecture: Architecture, settings: TrainerConfig) -> TransformerC
         params_dtype=dtype,
         pipeline_dtype=dtype,
         bf16=dtype is torch.bfloat16,
+        **quantised,
         **_UNFUSED,
         **_RECOMPUTED[settings.recompute],
         # Rows carry their own weight in the batch's mean, so gradients are summed and never rescaled.

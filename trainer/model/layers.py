@@ -44,14 +44,18 @@ class Packed(PackedSeqParams):
         return torch.cat([bucket[bucket >= 0] for bucket in self.buckets]).argsort()
 
 
-def packed(lengths: Sequence[int], where: torch.device) -> Packed:
-    """Sequences of these lengths, one after the other."""
+def packed(lengths: Sequence[int], where: torch.device, *, shared: bool = False) -> Packed:
+    """Sequences of these lengths, one after the other, whole or `shared` by context-parallel ranks."""
     ends = torch.tensor([0, *lengths]).cumsum(0).to(torch.int32).to(where)
+    # Transformer Engine wants them twice where sequences are shared; it is slower where they are given
+    padded: Any = ends if shared else None
     longest = max(lengths)
     return Packed(
         qkv_format="thd",
         cu_seqlens_q=ends,
         cu_seqlens_kv=ends,
+        cu_seqlens_q_padded=padded,
+        cu_seqlens_kv_padded=padded,
         max_seqlen_q=longest,
         max_seqlen_kv=longest,
         lengths=tuple(lengths),

@@ -3,6 +3,7 @@
 T positions of all sequences of a micro-batch, one sequence after the other.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,16 @@ class Multiples:
 
     sequence: int = 1
     batch: int = 1
+
+
+def multiples(context_parallel: int, shared: int = 1, positions: int = 1) -> Multiples:
+    """Of what lengths must be multiples so that ranks can share them.
+
+    Each of `context_parallel` ranks has two pieces of every sequence, alike in size; what it has of all
+    sequences is parted among `shared` ranks (sequence parallel), each of which has a multiple of `positions`.
+    """
+    pieces = 2 * context_parallel if context_parallel > 1 else 1
+    return Multiples(sequence=pieces, batch=math.lcm(pieces, context_parallel * shared * positions))
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -91,3 +92,15 @@ def test_the_last_rank_reads_the_words_that_are_left_and_what_fills_its_share_is
 def test_a_tied_model_has_no_head_of_its_own(policy_of: Callable[..., Path]) -> None:
     tied, untied = (parameters.shapes(architecture.read(policy_of(tied=tied))) for tied in (True, False))
     assert untied.keys() - tied.keys() == {"lm_head.weight"}
+
+
+def test_norms_that_lie_in_the_matrices_behind_them_are_known_by_their_own_names(policy: Path) -> None:
+    """As in megatron-core's own table, by which checkpoints of either kind of layer are alike."""
+    from megatron.core.models.gpt.gpt_layer_specs import get_gpt_layer_local_spec
+
+    codecs = parameters.codecs(architecture.read(policy))
+    layer: Any = get_gpt_layer_local_spec().submodules
+    for plain, fused in layer.sharded_state_dict_keys_map.items():
+        assert parameters.unfused(f"{fused}weight") == f"{plain}weight"
+        assert f"decoder.layers.0.{plain}weight" in codecs
+    assert parameters.unfused("mlp.linear_fc1.weight") == "mlp.linear_fc1.weight"
