@@ -6,7 +6,8 @@ LiveCodeBench  [{"input": "1 2\n", "output": "3\n", "testtype": "stdin"}, ...], 
 APPS, TACO     {"inputs": [...], "outputs": [...], "fn_name": "add"}
 CodeContests   {"public_tests": {"input": [...], "output": [...]}, "private_tests": {...}, ...}
 
-A functional test's input is one JSON value a line, an argument each; its output is one JSON value.
+A functional test's input is one JSON value a line, an argument each; its output is one JSON value. Where the
+reference has the arguments as a list, the output is a value, too, and no JSON text.
 LiveCodeBench's packed private tests (pickled, compressed) are not read: unpack them when making the dataset.
 """
 
@@ -107,13 +108,17 @@ def _tests(value: object, kind: Kind) -> list[Test]:
 
 
 def _test(found: Mapping[str, object], kind: Kind) -> Test:
-    return _read(_first(found, _INPUTS), _first(found, _OUTPUTS), _kind(found, kind))
+    if (expected := _first(found, _OUTPUTS)) is None:
+        raise ValueError
+    return _read(_first(found, _INPUTS), expected, _kind(found, kind))
 
 
 def _read(given: object, expected: object, kind: Kind) -> Test:
-    if given is None or expected is None:
+    if given is None or (expected is None and kind == "stdin"):
         raise ValueError
-    return Test(_text(given, kind), _text(expected, "stdin"), kind)
+    if kind == "functional" and not (isinstance(given, str) and isinstance(expected, str)):
+        return Test(_text(given, kind), json.dumps(expected, ensure_ascii=False), kind)
+    return Test(_text(given, kind), _text(expected, kind), kind)
 
 
 def _kind(found: Mapping[str, object], otherwise: Kind) -> Kind:

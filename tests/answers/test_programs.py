@@ -95,6 +95,15 @@ def test_no_function_or_several_are_none(reference: object) -> None:
     assert task.function is None
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("abc", '"abc"'), (["a", "b"], '["a", "b"]'), (None, "null"), ("3", '"3"'), ("é", '"é"'), (3, "3")],
+)
+def test_values_beside_arguments_in_a_list_are_values(value: object, text: str) -> None:
+    reference = {"inputs": [["x"]], "outputs": [value], "fn_name": "f"}
+    assert read_tests(json.dumps(reference)) == (Test('"x"', text, "functional"),)
+
+
 def test_input_in_lines_is_joined() -> None:
     reference = {"inputs": [["2", "1 2"]], "outputs": [["3"]]}
     assert read_tests(json.dumps(reference)) == (Test("2\n1 2", "3", "stdin"),)

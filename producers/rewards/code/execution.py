@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from producers.rewards.code.runner import READY
-from producers.rewards.code.sandbox import ENVIRONMENT, Sandbox
+from producers.rewards.code.sandbox import ENVIRONMENT, NotStarted, Sandbox
 
 START_SECONDS = 30.0
 """By the clock, until the interpreter is there."""
@@ -28,10 +28,6 @@ _CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 End = Literal["left", "signal", "cpu", "clock", "output", "stopped", "unready", "killed"]
 """left: by itself, with a status. signal: ended by one. cpu, clock, output: used up what it was allowed.
 stopped: by who reads it. unready: the program was never reached. killed: the sandbox was, from outside."""
-
-
-class NotStarted(Exception):
-    """The sandbox could not be started, or was killed from outside: says nothing of the program."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,10 @@ USERS = range(61184, 65184)
 """Users of no account, by systemd's convention. One a process of ours: the kernel counts threads by user."""
 
 
+class NotStarted(Exception):
+    """The sandbox could not be started, or was killed from outside: says nothing of the program."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a program may use; seconds of a test are watched from outside (execution.py)."""
@@ -60,7 +64,10 @@ class Sandbox(Protocol):
     """The seccomp filter, given on a descriptor."""
 
     def command(self, job: int, filter: int) -> list[str]:  # noqa: A002
-        """The command line that runs the runner, with the descriptors of the job and of the filter."""
+        """The command line that runs the runner, with the descriptors of the job and of the filter.
+
+        Raises NotStarted when a tool is missing.
+        """
         ...
 
 
@@ -85,7 +92,9 @@ class Bubblewrap:
             str(job),
         ]
         refusing = ["--seccomp", str(filter)] if self.filter else []
-        return [shutil.which("bwrap") or "bwrap", *self._isolated(), *self._files(), *refusing, "--", *inside]
+        if (bwrap := shutil.which("bwrap")) is None:
+            raise NotStarted("bwrap is not installed")
+        return [bwrap, *self._isolated(), *self._files(), *refusing, "--", *inside]
 
     def _isolated(self) -> list[str]:
         alone = ["--die-with-parent", "--new-session"]
@@ -163,7 +172,7 @@ def _limited(limits: Limits) -> list[str]:
 def _becoming(user: int | None) -> list[str]:
     if user is None:
         return []
-    return ["/usr/bin/setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs"]
+    return ["/usr/bin/setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--inh-caps=-all"]
 
 
 def _folders(places: Sequence[Path]) -> list[str]:

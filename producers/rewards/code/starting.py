@@ -8,11 +8,12 @@ from pathlib import Path
 
 from mentor_stream.config import ConfigError
 from producers.rewards.code.config import Config
-from producers.rewards.code.execution import Allowance, Job, NotStarted, execute
+from producers.rewards.code.execution import Allowance, Job, execute
 from producers.rewards.code.sandbox import (
     Bubblewrap,
     Interpreter,
     Limits,
+    NotStarted,
     Rlimits,
     Sandbox,
     own_interpreter,
