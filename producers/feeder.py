@@ -3,6 +3,7 @@
 Nothing is kept on disk: a restarted feeder reads the end of what it fed and goes on from there.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import ClassVar
@@ -22,11 +23,14 @@ from mentor_stream.telemetry import report
 from mentor_stream.topics import TopicsConfig
 from producers import references
 from producers.admission import Admission
+from producers.datasets import presets, repeats
 from producers.datasets.base import DataConfig, Dataset
 from producers.datasets.order import row_at
 from producers.datasets.reading import read
 from producers.judging.judge import RewardConfig
 from producers.progress import TAIL, WINDOW, progress
+
+log = logging.getLogger(__name__)
 
 
 class FeederConfig(Section):
@@ -105,9 +109,10 @@ class Feeder:
     def _own(self, query: schemas.Query) -> int:
         if query.query_id != self._query(query.position).query_id:
             raise ConfigError(
-                f"data.train is {str(self._dataset.path)!r}: not what run {self._run.name!r} was fed so far "
-                f"(position {query.position} differs). The file, a column's name or run.seed has changed: "
-                "undo that, or set another run.name."
+                f"data.train is {str(self._dataset.path)!r}, content digest {self._dataset.digest}: not what "
+                f"run {self._run.name!r} was fed so far (position {query.position} differs). Its questions, "
+                "another setting in [data] or run.seed has changed: undo that, or set another run.name and "
+                "run.directory, and run.policy to the newest snapshot to go on from there."
             )
         return query.position
 
@@ -146,14 +151,30 @@ def check(config: Config) -> Iterable[str]:
     if data.epochs is None and config.run.max_tokens is None and config.run.max_versions is None:
         yield "run.max_tokens, run.max_versions and data.epochs are missing: no end. Set one of them."
     files = {"data.train": data.train} | ({"data.heldout": data.heldout} if data.heldout else {})
-    datasets: list[Dataset] = []
+    datasets: dict[str, Dataset] = {}
     for setting, path in files.items():
+        yield from _verifier_problems(config, setting)
         try:
-            datasets.append(read(path, data, setting))
+            datasets[setting] = read(path, data, setting)
         except ConfigError as error:
             yield str(error)
+    if "data.train" in datasets:
+        for warning in repeats.warnings(list(datasets.values()), data.duplicates):
+            log.warning("%s", warning)
     limit = config.of(FeederConfig).checked_references
-    yield from references.problems(datasets, config.of(RewardConfig), limit)
+    yield from references.problems(list(datasets.values()), config.of(RewardConfig), limit)
+
+
+def _verifier_problems(config: Config, setting: str) -> Iterable[str]:
+    """A preset whose references the verifier does not read. One's own verifier may read anything."""
+    name = config.of(DataConfig).preset_of(setting)
+    kind = config.of(RewardConfig).verifier.get("kind")
+    wanted = presets.named(name).VERIFIER if name else kind
+    if kind in ("math", "code", "choice") and kind != wanted:
+        yield (
+            f"reward.verifier.kind is {kind!r}, and the references of {setting} (preset {name!r}) are for "
+            f'{wanted!r}. Set reward.verifier = {{ kind = "{wanted}" }}.'
+        )
 
 
 component = Component(

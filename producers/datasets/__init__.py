@@ -1,5 +1,11 @@
 """Where questions come from.
 
-reading.py is the way in (format by suffix, columns checked); base.py says what a file and a Dataset are,
-order.py in which order rows are fed; jsonl.py and parquet.py are the formats.
+base.py      what a dataset is, and its settings
+reading.py   the way in: records to rows, checked
+sources.py   files, folders, saved datasets, the hub; jsonl.py, parquet.py, saved.py and hub.py read them
+columns.py   a record's columns as text
+presets/     known datasets, whose columns need not be named
+spool.py     rows on disk, so that memory is bounded
+repeats.py   questions that are asked more than once
+order.py     in which order rows are fed
 """

@@ -6,11 +6,16 @@ from pathlib import Path
 
 from producers.datasets.base import DatasetError, Record
 
+MAX_LINE = 256 * 2**20
+"""Bytes of one question."""
+
 
 def records(path: Path) -> Iterator[Record]:
     """See Format.records."""
     with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 1):
+            if len(line) > MAX_LINE:
+                raise DatasetError(f"{path} line {number}: longer than {MAX_LINE >> 20} MB")
             if line.strip():
                 yield _record(path, f"line {number}", line)
 

@@ -1,71 +1,66 @@
-"""From a question file to a Dataset: the format by its suffix, every column checked and brought to text."""
+"""From a question file to a Dataset: every record's columns checked and brought to text, row by row."""
 
-import importlib
 import json
-import math
+from array import array
+from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
-from typing import cast
 
-from producers.datasets.base import DataConfig, Dataset, DatasetError, Format, Record, Row
+import numpy as np
 
-FORMATS = {".jsonl": "jsonl", ".parquet": "parquet"}
-"""A new format is a new module here with a `records` of its own."""
+from producers.datasets import presets, repeats
+from producers.datasets.base import DataConfig, Dataset, DatasetError, Keys, Row
+from producers.datasets.columns import Columns
+from producers.datasets.sources import records
+from producers.datasets.spool import Spool
 
 
 def read(path: Path, config: DataConfig, setting: str) -> Dataset:
-    """All questions of the file that `setting` names. Raises DatasetError naming file, line and column."""
-    if not path.is_file():
-        what = "not a file" if path.exists() else "no such file"
-        raise DatasetError(f"{setting} is {str(path)!r}: {what} (working directory {Path.cwd()}).")
-    if path.suffix not in FORMATS:
-        raise DatasetError(f"{setting} is {str(path)!r}: not a known format; use {' or '.join(FORMATS)}.")
-    form = cast(Format, importlib.import_module(f"producers.datasets.{FORMATS[path.suffix]}"))
-    digest = blake2b(digest_size=16)
-    rows: list[Row] = []
-    for record in form.records(path):
-        row = _row(path, record, config)
-        digest.update(json.dumps(row[1:]).encode())
+    """All questions of what `setting` names. Raises DatasetError naming file, line and column.
+
+    Memory is bounded whatever the size: rows are on disk, some 40 bytes a row are kept.
+    """
+    rows, keys, answers = Spool(), array("Q"), array("Q")
+    for record in records(path, setting):
+        row = _row(record.place, Columns(f"{path} {record.place}", record.columns), config, setting)
         rows.append(row)
+        keys.append(repeats.key(row.question))
+        answers.append(repeats.key(row.answer))
     if not rows:
         raise DatasetError(f"{setting} is {str(path)!r}: it holds no questions.")
-    return Dataset(path, rows, digest.hexdigest())
+    asked = _array(keys)
+    again, firsts = repeats.repeated(asked)
+    found = repeats.described(rows, _array(answers), again, firsts)
+    if config.duplicates == "drop":
+        rows.drop(again.tolist())
+        asked = np.delete(asked, again)
+    return Dataset(path, rows, _digest(rows), asked, found)
 
 
-def _row(path: Path, record: Record, config: DataConfig) -> Row:
-    def text(column: str, setting: str) -> str:
-        return _text(path, record, column, setting)
+def _digest(rows: Iterable[Row]) -> str:
+    digest = blake2b(digest_size=16)
+    for row in rows:
+        digest.update(json.dumps(row[1:]).encode())
+    return digest.hexdigest()
 
-    question = text(config.question, "data.question")
+
+def _array(numbers: "array[int]") -> Keys:
+    return np.frombuffer(numbers, np.uint64)
+
+
+def _row(place: str, columns: Columns, config: DataConfig, setting: str) -> Row:
+    preset = config.preset_of(setting)
+    if preset:
+        fields = presets.named(preset).fields(columns, config)
+        question, answer, solution = fields
+    else:
+        question = columns.text(config.question, "Set data.question.")
+        answer = columns.text(config.answer, "Set data.answer.")
+        solution = None
+    if config.solution is not None:
+        solution = columns.text(config.solution, "Set data.solution.")
     if not question.strip():
-        raise DatasetError(f"{path} {record.place}: column {config.question!r} is empty")
-    return Row(
-        place=record.place,
-        question=question,
-        answer=text(config.answer, "data.answer"),
-        solution=None if config.solution is None else text(config.solution, "data.solution"),
-        extra={column: text(column, "data.extra") for column in config.extra},
-    )
-
-
-def _text(path: Path, record: Record, column: str, setting: str) -> str:
-    """A column's value as text: numbers as they print, tables and lists as JSON."""
-    where = f"{path} {record.place}"
-    if column not in record.columns:
-        columns = ", ".join(map(repr, record.columns))
-        raise DatasetError(f"{where}: no column {column!r} (there are: {columns}). Set {setting}.")
-    value = record.columns[column]
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        raise DatasetError(f"{where}: column {column!r} is {value}, expected text or a number")
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    if not _is_unicode(text):
-        raise DatasetError(f"{where}: column {column!r} holds text that is not valid Unicode")
-    return text
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        column = presets.named(preset).QUESTION if preset else config.question
+        raise columns.error(f"column {column!r} is empty")
+    extra = {column: columns.text(column, "Set data.extra.") for column in config.extra}
+    return Row(place, question, answer, solution, extra)
