@@ -4,8 +4,8 @@
     python -m benchmarks.answers --json
 
 Agreement is the share of labels kept; `later` are the cases that were written after the verifier was mended.
-Wrongly right and wrongly wrong are shares of all cases. Throughput is in completions a second on one core,
-median of interleaved rounds over both tables.
+`not-wrongly-right` is the share of cases that are right or are not called so. Throughput is in completions a
+second on one core, median of interleaved rounds over both tables.
 """
 
 import argparse
@@ -56,10 +56,10 @@ def rates(name: str, labelled: Sequence[Case], verifiers: Sequence[Verifier]) ->
 
     value, baseline = share(lambda found, right: found == right)
     yield row(f"answers.{name}.agreement", value, "share", baseline), Wanted("value", "at least", 0.98)
-    value, baseline = share(lambda found, right: found and not right)
-    yield row(f"answers.{name}.wrongly-right", value, "share", baseline), None
-    value, baseline = share(lambda found, right: right and not found)
-    yield row(f"answers.{name}.wrongly-wrong", value, "share", baseline), None
+    value, baseline = share(lambda found, right: right or not found)
+    yield row(f"answers.{name}.not-wrongly-right", value, "share", baseline), None
+    value, baseline = share(lambda found, right: found or not right)
+    yield row(f"answers.{name}.not-wrongly-wrong", value, "share", baseline), None
 
 
 def throughput(labelled: Sequence[Case], verifiers: Sequence[Verifier], rounds: int) -> Finding:
@@ -87,10 +87,10 @@ def forget() -> None:
     formulas.expressions.cache_clear()
 
 
-def measured(rounds: int) -> Iterator[Finding]:
-    """All rows."""
+def measured(rounds: int, *, every: int = 1) -> Iterator[Finding]:
+    """All rows, from each `every`th case."""
     verifiers = ours(), bare()
-    tables = {table.stem: cases(table) for table in TABLES}
+    tables = {table.stem: cases(table)[::every] for table in TABLES}
     for name, labelled in tables.items():
         yield from rates(name, labelled, verifiers)
     yield throughput([case for labelled in tables.values() for case in labelled], verifiers, rounds)
@@ -100,9 +100,9 @@ def main() -> None:
     """Print one line for each measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
-    parser.add_argument("--quick", action="store_true", help="one round")
+    parser.add_argument("--quick", action="store_true", help="one round of every tenth case")
     options = parser.parse_args()
-    show(measured(1 if options.quick else ROUNDS), as_json=options.json)
+    show(measured(1, every=10) if options.quick else measured(ROUNDS), as_json=options.json)
 
 
 if __name__ == "__main__":

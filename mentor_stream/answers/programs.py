@@ -8,7 +8,7 @@ CodeContests   {"public_tests": {"input": [...], "output": [...]}, "private_test
 
 A functional test's input is one JSON value a line, an argument each; its output is one JSON value. Where the
 reference has the arguments as a list, the output is a value, too, and no JSON text.
-LiveCodeBench's packed private tests (pickled, compressed) are not read: unpack them when making the dataset.
+LiveCodeBench's packed private tests (pickled, compressed) are not read: the dataset preset unpacks them.
 """
 
 import json

@@ -151,6 +151,8 @@ async def test_questions_that_changed_during_a_run_are_refused(tmp_path: Path, c
     assert process.returncode == 2
     assert "Traceback" not in errors
     assert "not what run 'test' was fed so far" in errors
+    assert "content digest " in errors
+    assert "run.policy to the newest snapshot" in errors
     assert await fed(connected) == 8
 
 
@@ -199,7 +201,7 @@ def test_the_check_names_missing_files_and_unreadable_references_at_once(tmp_pat
 @pytest.mark.parametrize(
     ("verifier", "complaint"),
     [
-        ("{kind = 'mth'}", "known: exact, math"),
+        ("{kind = 'mth'}", "known: choice, code, exact, math, weighted"),
         ("{kind = 'exact', trim = true}", "reward.verifier.trim: no such setting"),
         ("{kind = 'tests.hostile:Unbuildable'}", "no tools here"),
         ("{kind = 'tests.hostile:Objecting'}", "the compiler it calls is not installed"),
