@@ -24,7 +24,7 @@ LAYERS = (
     {"sampling", "stream", "workers"},
     {"releases", "telemetry"},
     {"supervisor"},
-    {"component"},
+    {"component", "tools"},
     {"commands"},
     {"cli"},
 )
@@ -55,6 +55,7 @@ ONLY_IN = {
     "megatron": ("trainer",),
     "datasets": ("producers.datasets.hub",),
     "pyarrow": ("producers.datasets.parquet", "producers.datasets.saved"),
+    "scipy": ("producers.evaluation.estimates",),
     "transformer_engine": (),
     "torch": ("producers.engines.transformers", "producers.engines.vllm.transfer", "trainer"),
     "trio": (),

@@ -1,0 +1,9 @@
+"""How good a model is at known suites of questions: `mentor-stream eval`.
+
+tool.py         start here: what the command calls
+suite.py        what a suite is; suites/ has those that are known
+examination.py  asks the questions: a suite's dataset through an engine and a verifier, as rollouts have them
+results.py      the answers on disk, gone on from
+estimates.py    accuracy, intervals, pass@k, two models compared: without I/O
+report.py       the figures as one document
+"""

@@ -1,0 +1,88 @@
+"""`mentor-stream eval` as a user has it, with a model that knows next to nothing."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.runs import as_process
+
+SUITE = """
+title = "Sums"
+questions = "sums.jsonl"
+verifier = { kind = "exact" }
+samples = 3
+temperature = 1.0
+max_new_tokens = 4
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    rows = [{"question": f"What is {a} + {b} ?", "answer": str(a + b)} for a in range(4) for b in range(4)]
+    rows.append({"question": "What is " + "1 + " * 40 + "1 ?", "answer": "41"})
+    (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "sums.toml").write_text(SUITE)
+    return tmp_path
+
+
+def evaluated(place: Path, model: Path, *options: str) -> dict[str, Any]:
+    done = as_process("eval", str(model), "--suite", "sums.toml", "--json", *options, cwd=place)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_model_is_asked_once_each_question_that_fits_and_compared_with_another(
+    place: Path, tiny_policy: Path, policy_with: Callable[..., Path]
+):
+    part = evaluated(place, tiny_policy, "--out", "one", "--questions", "5")["suites"]["sums"]
+    assert (part["questions"], part["samples"], set(part["pass"])) == (5, 3, {"1", "2"})
+    kept = (place / "one" / "sums.jsonl").read_bytes()
+    whole = evaluated(place, tiny_policy, "--out", "one")["suites"]["sums"]
+    assert whole["questions"] == 16, "one has more tokens than the model positions"
+    assert (place / "one" / "sums.jsonl").read_bytes().startswith(kept), "answers that were there are kept"
+    again = evaluated(place, tiny_policy, "--out", "one", "--questions", "5")["suites"]["sums"]
+    assert again == part
+
+    other = policy_with(seed=1)
+    against = evaluated(place, other, "--out", "other", "--against", "one")["suites"]["sums"]["against"]
+    assert against["questions"] == 16
+    both = [json.loads(line) for line in (place / "one" / "sums.jsonl").read_bytes().splitlines()[1:]]
+    right = sum(answer["verdict"] == "right" for asked in both for answer in asked["answers"])
+    assert whole["accuracy"] == pytest.approx(right / 48)
+    refused = as_process("eval", str(other), "--suite", "sums.toml", "--out", "one", cwd=place)
+    assert refused.returncode == 2
+    assert "has answers of another evaluation (model was" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ([], "eval needs a MODEL and at least one --suite"),
+        (["nowhere", "--suite", "sums.toml"], "MODEL is 'nowhere'"),
+        (
+            ["MODEL", "--suite", "sums.toml", "--data", "none.jsonl"],
+            "suite sums is 'none.jsonl': no such file",
+        ),
+        (["MODEL", "--suite", "sums.toml", "--engine", "{kind"], "--engine is '{kind'"),
+        (["MODEL", "--suite", "sums.toml", "--engine", "warp"], "'warp'"),
+        (["MODEL", "--suite", "sums.toml", "--max-new-tokens", "64"], "no question fits"),
+        (["MODEL", "--suite", "sums.toml", "--against", "none"], "none/sums.jsonl is no file of answers"),
+    ],
+)
+def test_what_cannot_work_is_one_line_with_the_way_out(
+    place: Path, tiny_policy: Path, options: list[str], problem: str
+):
+    given = [str(tiny_policy) if option == "MODEL" else option for option in options]
+    done = as_process("eval", *given, cwd=place)
+    assert done.returncode == 2, done.stderr
+    assert problem in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_suites_there_are_are_listed():
+    shown = as_process("eval", "--list")
+    assert "math500" in shown.stdout
+    assert json.loads(as_process("eval", "--list", "--json").stdout)["math500"]["group"] == "math"

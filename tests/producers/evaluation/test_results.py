@@ -1,0 +1,69 @@
+"""The file of answers: gone on from, whatever its writer's end was."""
+
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from mentor_stream.config import ConfigError
+from producers.evaluation import results
+from producers.evaluation.results import About, Answer, Asked
+from schemas import Verdict
+
+ABOUT = About(
+    suite="sums", model="m", questions="q", prompt={"template": "{question}", "system": None}, verifier="{}",
+    samples=1, temperature=0.0, top_p=1.0, max_new_tokens=8, seed=0, engine="transformers",
+)  # fmt: skip
+
+
+def asked(number: int, verdict: Verdict = Verdict.RIGHT) -> Asked:
+    return Asked(f"id{number}", "2 + 4 ?", [Answer(verdict, "", 3, "stop", "6\n✓")])
+
+
+def test_a_file_cut_off_at_any_byte_is_gone_on_from_and_loses_no_whole_line(tmp_path: Path):
+    path = tmp_path / "out" / "sums.jsonl"
+    with closing(results.opened(path, ABOUT)) as kept:
+        kept.add([asked(0), asked(1)])
+    whole = path.read_bytes()
+    ends = [place + 1 for place, byte in enumerate(whole) if byte == ord("\n")]
+    for size in range(ends[0], len(whole) + 1):
+        path.write_bytes(whole[:size])
+        with closing(results.opened(path, ABOUT)) as kept:
+            assert len(kept.asked) == sum(size >= end for end in ends[1:])
+            kept.add([asked(2)])
+        assert results.read(path)[1][-1] == asked(2)
+        assert len(results.read(path)[1]) == len(kept.asked)
+
+
+def test_a_file_whose_first_line_was_never_written_whole_is_begun_anew(tmp_path: Path):
+    path = tmp_path / "sums.jsonl"
+    for size in range(len(msgspec.json.encode(ABOUT)) + 1):
+        path.write_bytes(msgspec.json.encode(ABOUT)[:size])
+        with closing(results.opened(path, ABOUT)) as kept:
+            kept.add([asked(0)])
+        assert results.read(path) == (ABOUT, [asked(0)])
+
+
+def test_answers_of_another_model_are_not_gone_on_from(tmp_path: Path):
+    path = tmp_path / "sums.jsonl"
+    results.opened(path, ABOUT).close()
+    other = msgspec.structs.replace(ABOUT, model="other", samples=4)
+    with pytest.raises(ConfigError, match=r"model was 'm', is 'other', samples was 1, is 4.*another --out"):
+        results.opened(path, other)
+
+
+@pytest.mark.parametrize("content", [b"\n", b"no json\n", b'{"suite": 3}\n', b"[]\n\xff\n"])
+def test_what_is_no_file_of_answers_is_said_to_be_none(tmp_path: Path, content: bytes):
+    path = tmp_path / "sums.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match="is no file of answers"):
+        results.opened(path, ABOUT)
+    with pytest.raises(ConfigError, match="is no file of answers"):
+        results.read(tmp_path / "nowhere.jsonl")
+
+
+def test_only_what_was_judged_counts():
+    verdicts = [Verdict.RIGHT, Verdict.UNSCORABLE, Verdict.WRONG, Verdict.ABORTED, Verdict.RIGHT]
+    one = Asked("id", "?", [Answer(verdict, "", 1, "stop", "") for verdict in verdicts])
+    assert one.count == (3, 2)
