@@ -2,7 +2,8 @@
 
 tool.py         start here: what the command calls
 suite.py        what a suite is; suites/ has those that are known
-examination.py  asks the questions: a suite's dataset through an engine and a verifier, as rollouts have them
+paper.py        a suite before one model: questions that fit, answers that are there
+examination.py  asks the others, through an engine and a verifier as rollouts have them
 results.py      the answers on disk, gone on from
 estimates.py    accuracy, intervals, pass@k, two models compared: without I/O
 report.py       the figures as one document

@@ -65,12 +65,12 @@ class Results:
         self._file.truncate(whole)
         self._file.seek(whole)
 
-    def add(self, asked: Sequence[Asked]) -> None:
+    def add(self, asked: Asked) -> None:
         """Keep answers, durably."""
-        self._file.write(b"".join(msgspec.json.encode(one) + b"\n" for one in asked))
+        self._file.write(msgspec.json.encode(asked) + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
-        self.asked.extend(asked)
+        self.asked.append(asked)
 
     def close(self) -> None:
         """No more answers come."""

@@ -1,8 +1,8 @@
 """What `mentor-stream eval` does, as it finds it by entry point (mentor_stream/tools.py)."""
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,8 @@ import anyio
 
 from mentor_stream.config import ConfigError
 from producers.evaluation import report, results, suite
-from producers.evaluation.examination import Request, examine
-
-Progress = Callable[[str, int, int], None]
-"""Told, for each suite, how many of how many questions have been asked."""
+from producers.evaluation.examination import Progress, examine
+from producers.evaluation.paper import Request, papers
 
 
 def suites() -> dict[str, dict[str, Any]]:
@@ -35,15 +33,19 @@ def evaluate(
         raise ConfigError(
             f"--data is {asking.questions_at!r}: it is for one suite, and --suite names {len(chosen)}."
         )
-    found: dict[str, Any] = {}
-    for name, one in chosen.items():
-        changed = suite.changed(one, options)
-        other = results.read(against / f"{name}.jsonl")[1] if against else None
-        work = partial(examine, asking, name, changed, out, partial(progress, one.title))
-        asked = anyio.run(work, backend="trio")
-        found[name] = {"title": one.title, **report.figures(asked, changed.samples)}
-        if other is not None:
-            found[name]["against"] = report.comparison(name, asked, other)
+    others = {name: results.read(against / f"{name}.jsonl")[1] for name in chosen} if against else {}
+    changed = {name: suite.changed(one, options) for name, one in chosen.items()}
+    with ExitStack() as stack:
+        filled = papers(asking, changed, out)
+        for paper in filled:
+            stack.callback(paper.kept.close)
+        anyio.run(examine, asking, filled, progress, backend="trio")
+    found = {
+        paper.name: {"title": paper.suite.title, **report.figures(paper.asked, paper.suite.samples)}
+        for paper in filled
+    }
+    for paper in filled if against else ():
+        found[paper.name]["against"] = report.comparison(paper.name, paper.asked, others[paper.name])
     return {"model": str(asking.model), "out": str(out), "against": against and str(against), "suites": found}
 
 

@@ -24,14 +24,15 @@ def asked(number: int, verdict: Verdict = Verdict.RIGHT) -> Asked:
 def test_a_file_cut_off_at_any_byte_is_gone_on_from_and_loses_no_whole_line(tmp_path: Path):
     path = tmp_path / "out" / "sums.jsonl"
     with closing(results.opened(path, ABOUT)) as kept:
-        kept.add([asked(0), asked(1)])
+        kept.add(asked(0))
+        kept.add(asked(1))
     whole = path.read_bytes()
     ends = [place + 1 for place, byte in enumerate(whole) if byte == ord("\n")]
     for size in range(ends[0], len(whole) + 1):
         path.write_bytes(whole[:size])
         with closing(results.opened(path, ABOUT)) as kept:
             assert len(kept.asked) == sum(size >= end for end in ends[1:])
-            kept.add([asked(2)])
+            kept.add(asked(2))
         assert results.read(path)[1][-1] == asked(2)
         assert len(results.read(path)[1]) == len(kept.asked)
 
@@ -41,7 +42,7 @@ def test_a_file_whose_first_line_was_never_written_whole_is_begun_anew(tmp_path:
     for size in range(len(msgspec.json.encode(ABOUT)) + 1):
         path.write_bytes(msgspec.json.encode(ABOUT)[:size])
         with closing(results.opened(path, ABOUT)) as kept:
-            kept.add([asked(0)])
+            kept.add(asked(0))
         assert results.read(path) == (ABOUT, [asked(0)])
 
 
