@@ -14,17 +14,25 @@ Form = Literal["free", "boxed", "number"]
 MAX_CHARACTERS = 2000
 """No answer is longer: a longer expression is not read."""
 _BRACES = re.compile(r"\\(?:boxed|fbox)\s*\{|\\[{}]|[{}]")
-_STATEMENT = re.compile(r"(?:####|\banswer(?: is|\s?[:=]))[ *:=]*(?=[^\n])", re.IGNORECASE)
+_STATEMENT = re.compile(
+    r"(?:####|\banswer(?: is|\s?[:=])|^[ #*]*(?:the )?(?:final )?answer[ *]*$)[ *:=]*(?:\n\s*)?(?=\S)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _OPINION = re.compile(
     r"\W*(?:indeed |also |therefore )?(?:correct|right|reasonable|consistent|verified|valid)\b",
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"(?<!\.)[.!?](?:\s|$)|(?<!\w)\*\*|\*\*(?!\w)")  # not 0.33... nor 2**10
 _JOINT = re.compile(r"[\s$]*(?:,|;|,?\s*(?:and|or))[\s$]*")
-_DENIED = re.compile(r"\b(?:not|than|instead of)\s*$")
-_FORMULA = re.compile(r"\$\$?[^$\n]+\$\$?|\\\([^\n]+?\\\)|\\\[.+?\\\]", re.DOTALL)
+_EMPHASIS = re.compile(r"^(\*\*|__|`)([^*`]+)\1$")
+_REASON = re.compile(r"[ ,]+(?:because|since|which|who|where)\b")
+_DENIED = re.compile(r"\b(?:not|than|instead of|divided by|mod|modulo)\s*$")
+_FORMULA = re.compile(
+    r"\$\$[^$]+\$\$|\$\$?(?!\d[\d,.]*\s+[A-Za-z]{2})[^$\n]+\$\$?|\\\([^\n]+?\\\)|\\\[.+?\\\]", re.DOTALL
+)
 _NUMBER = r"(?:(?<![\w)}])-)?(?:\d+(?:[,.]\d+)*|\.\d+)(?:/\d+)?(?:[eE][+-]?\d+)?(?:\s?%)?"
-_VALUE = re.compile(rf"{_FORMULA.pattern}|{_NUMBER}(?: {WRITTEN_OUT}\b)?", re.DOTALL)
+_TUPLE = rf"[\[(](?:{_NUMBER}, ?){{1,9}}{_NUMBER}[\])]"
+_VALUE = re.compile(rf"{_FORMULA.pattern}|{_TUPLE}|{_NUMBER}(?: {WRITTEN_OUT}\b)?", re.DOTALL)
 
 
 def final_answer(completion: str, form: Form = "free") -> str | None:
@@ -98,19 +106,24 @@ def _innermost(boxes: Sequence[_Box], box: _Box) -> _Box:
 
 def _stated(text: str) -> str | None:
     """What the last "answer is" says, unless it only says that the answer before it is right."""
-    ends = [match.end() for match in _STATEMENT.finditer(text)]
-    statements = [text[end:].partition("\n")[0] for end in ends]
+    statements = [_said(text, match.end()) for match in _STATEMENT.finditer(text)]
     settled = [said for said in statements if not _OPINION.match(said)] or statements
     if not settled:
         return None
-    sentence = _SENTENCE_END.split(settled[-1])[0].strip()
+    sentence = _REASON.split(_SENTENCE_END.split(settled[-1])[0])[0].strip()
     formula = _FORMULA.search(sentence)
     return formula[0] if formula else sentence or None
 
 
+def _said(text: str, start: int) -> str:
+    """The formula that begins here, on however many lines, or the rest of the line."""
+    formula = _FORMULA.match(text, start)
+    return formula[0] if formula else text[start:].partition("\n")[0]
+
+
 def _bare(text: str) -> str | None:
     """The text itself when it is one short line without prose, or nothing but words."""
-    line = text.strip()
+    line = _EMPHASIS.sub(r"\2", text.strip())
     if len(line) > 200 or "\n" in line:
         return None
     return line if not is_prose(line) or WORDS.fullmatch(line.rstrip(".")) else None

@@ -9,6 +9,7 @@ from typing import Any, cast
 from mentor_stream.answers.magnitude import too_large
 from mentor_stream.answers.prose import WORDS, is_prose
 
+_OPEN_END = re.compile(r"(?:\\(?:cdot|times|div|pm|mp)|[+\-*/=^_<])\s*$")
 _CONSTANTS = ("e", "i")
 """Letters that are numbers."""
 
@@ -16,7 +17,7 @@ _CONSTANTS = ("e", "i")
 @lru_cache(maxsize=256)
 def expressions(latex: str) -> tuple[Any, ...]:
     """What a formula reads as, in sympy's objects; nothing for words. Around prose the numbers are read."""
-    if (WORDS.fullmatch(latex) and latex not in _CONSTANTS) or not _nests(latex):
+    if (WORDS.fullmatch(latex) and latex not in _CONSTANTS) or _OPEN_END.search(latex) or not _nests(latex):
         return ()
     sources = [latex] if is_prose(latex) else []
     return next((found for source in (*sources, f"${latex}$") if (found := _parse(source))), ())

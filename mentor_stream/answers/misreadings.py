@@ -22,7 +22,7 @@ def denies(answer: str) -> bool:
 
 def chosen(answer: str) -> str:
     """The letter alone when an option is written out: `B) green`; any other answer as it is."""
-    choice = _CHOICE.fullmatch(answer)
+    choice = _CHOICE.fullmatch(re.sub(r"\\[ ,;:!]", " ", answer))
     return choice[1] if choice else answer
 
 

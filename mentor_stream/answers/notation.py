@@ -11,7 +11,7 @@ from fractions import Fraction
 from unicodedata import numeric
 
 from mentor_stream.answers.assignments import top_level
-from mentor_stream.answers.numberwords import in_digits
+from mentor_stream.answers.numberwords import counted_in_digits, in_digits
 from mentor_stream.answers.prose import is_prose
 
 _SPACES = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
@@ -77,6 +77,7 @@ _RULES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\\(?:[bB]igg?[lrm]?|left|right)(?![a-zA-Z])", ""),
     (r"\\text\{([^{}]*\d[^{}]*)\}", r" \1 "),
     (r"(?<=\d)\{:\}(?=\d)", ":"),
+    (r"\\(?:mathrm|text|operatorname)\{\s*([ie])\s*\}", r"\1"),
     (r"\\langle", "("),
     (r"\\rangle", ")"),
     (r"\\varnothing|\\\{\s*\\\}", r"\\emptyset"),
@@ -101,6 +102,7 @@ _RULES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"(?<!\d)(\d{0,30})\.(\d{0,15}?)(\d{1,15}?)\3{1,30}\s?(?:\.{2,3}|\\[lc]?dots)", _repeating),
     (r"(?<=\d)\s?\\?%", r"\\%"),
     (r"(?<=\d) percent\b", r"\\%"),
+    (r"(?<=\d)\s?([AaPp])\.?[Mm]\.?$", r"\\text{ \1m}"),
 )
 _COMPILED = tuple((re.compile(pattern), replacement) for pattern, replacement in _RULES)
 _SAID = (
@@ -132,7 +134,7 @@ def to_latex(text: str) -> str:
     for pattern, meaning in _SAID:
         if pattern.fullmatch(said):
             return meaning
-    return in_digits(said) or _both_signs(_listed(text))
+    return in_digits(said) or counted_in_digits(said) or _both_signs(_listed(text))
 
 
 def _listed(text: str) -> str:

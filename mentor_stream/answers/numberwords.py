@@ -18,6 +18,7 @@ _PARTS = {
     "eighth": 8, "ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12, "twentieth": 20, "hundredth": 100,
     "thousandth": 1000,
 }  # fmt: skip
+_VOCABULARY = {*_VALUES, *_SCALES, *_PARTS, *(f"{part}s" for part in _PARTS), "hundred", "and", "a", "minus"}
 _SCALED = re.compile(rf"(-?\d[\d,]*(?:\.\d+)?)\s*({'|'.join(_SCALES)})s?", re.IGNORECASE)
 MAX_WORDS = 30
 
@@ -32,6 +33,15 @@ def in_digits(text: str) -> str | None:
     sign = -1 if words[0] in ("minus", "negative") else 1
     value = _mixed(words[1:] if sign < 0 else words)
     return None if value is None else _written(sign * value)
+
+
+def counted_in_digits(text: str) -> str | None:
+    """`three apples` with its number in digits; None for anything else."""
+    number, _, thing = text.rpartition(" ")
+    if not thing.isalpha() or thing.lower() in _VOCABULARY:
+        return None
+    digits = in_digits(number)
+    return f"{digits} {thing}" if digits else None
 
 
 def _written(value: Fraction) -> str:
@@ -76,14 +86,14 @@ def _whole(words: list[str]) -> int | None:
 
 
 def _hundreds(words: list[str]) -> int | None:
-    """A number below a thousand: `three hundred and five`, `twenty one`, `a hundred`."""
+    """A number up to `twelve hundred`: `three hundred and five`, `twenty one`, `a hundred`."""
     words = words[1:] if words[:1] == ["and"] else words
     if "hundred" in words:
         place = words.index("hundred")
         count = 1 if words[:place] == ["a"] else _tens(words[:place])
         rest = [word for word in words[place + 1 :] if word != "and"]
         below = _tens(rest) if rest else 0
-        return None if not count or count > 9 or below is None else 100 * count + below
+        return None if not count or count % 10 == 0 or below is None else 100 * count + below
     return _tens(words)
 
 

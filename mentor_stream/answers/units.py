@@ -8,7 +8,7 @@ _NAMES = {
     "mg": "milligram", "g": "gram", "kg": "kilogram", "lb": "pound", "oz": "ounce",
     "ml": "milliliter millilitre", "l": "liter litre", "gal": "gallon",
     "s": "second sec", "min": "minute", "h": "hour hr", "day": "", "week": "", "month": "", "year": "",
-    "cent": "", "dollar": "", "euro": "", "unit": "",
+    "cent": "", "dollar": "", "euro": "", "unit": "", "am": "", "pm": "",
 }  # fmt: skip
 _UNITS = {
     name: unit
@@ -22,7 +22,7 @@ WRITTEN_OUT = (
 """A pattern for a unit that is written out."""
 _COMPOUND = {"mph": "mi/h", "kph": "km/h", "kmh": "km/h"}
 _MEASURE = re.compile(
-    r"-?[\d.,/{}\\]*(?:frac|sqrt|pi)?[\d.,/{}]*\d[\d.,/}]*(?:\s|\\[,;:! ]|~)*"
+    r"-?[\d.,:/{}\\]*(?:frac|sqrt|pi)?[\d.,/{}]*\d[\d.,/}]*(?:\s|\\[,;:! ]|~)*"
     r"(?P<unit>[A-Za-z\\][A-Za-z\\{}/^\d\s]*)"
 )
 _MARKUP = re.compile(r"\\(?:text|mathrm|textbf|mbox|operatorname|rm)\b|[{}]|\\[,;:! ]")

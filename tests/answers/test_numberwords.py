@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mentor_stream.answers.numberwords import in_digits
+from mentor_stream.answers.numberwords import counted_in_digits, in_digits
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,7 @@ from mentor_stream.answers.numberwords import in_digits
         ("one hundred and one", "101"),
         ("two thousand three hundred and five", "2305"),
         ("one million two hundred thousand", "1200000"),
+        ("twelve hundred", "1200"),
         ("minus seven", "-7"),
         ("one half", "1/2"),
         ("a third", "1/3"),
@@ -33,12 +34,29 @@ from mentor_stream.answers.numberwords import in_digits
         ("thousand million", None),
         ("two thousand three million", None),
         ("five halves and a half", None),
+        ("twenty hundred", None),
         ("hundred and", None),
         ("the answer", None),
     ],
 )
 def test_words_that_are_a_number_are_read_and_no_others(words: str, digits: str | None) -> None:
     assert in_digits(words) == digits
+
+
+@pytest.mark.parametrize(
+    ("words", "digits"),
+    [
+        ("three apples", "3 apples"),
+        ("two and a half hours", "5/2 hours"),
+        ("three apples and pears", None),
+        ("five hundred", None),
+        ("one third", None),
+        ("some apples", None),
+        ("apples", None),
+    ],
+)
+def test_a_count_of_something_keeps_what_is_counted(words: str, digits: str | None) -> None:
+    assert counted_in_digits(words) == digits
 
 
 @given(st.text(alphabet="ontwhrefiusxvgydlm -a", max_size=60))
