@@ -2,6 +2,7 @@
 
 import logging
 
+import anyio
 import anyio.to_thread
 
 from mentor_stream import releases, snapshots
@@ -22,17 +23,23 @@ async def install(engine: Engine, release: PolicyRelease) -> None:
 
 
 class NewestPolicy:
-    """Keeps an engine on the newest release."""
+    """Keeps an engine on the newest release: at once, also while it samples."""
 
     def __init__(self, stream: Stream, engine: Engine) -> None:
         self._stream, self._engine = stream, engine
         self._newest: PolicyRelease | None = None
         self._tried: tuple[int, str] | None = None
         self._news = News()
+        self._turn = anyio.Lock()
 
     async def follow(self) -> None:
         """Keep up with the releases until cancelled."""
-        await releases.follow(self._stream, self._take)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(releases.follow, self._stream, self._take)
+            while True:
+                await self.refresh()
+                while not self._is_new(self._newest):
+                    await self._news.wait()
 
     async def refresh(self) -> None:
         """Load the newest release unless it is in use already.
@@ -40,18 +47,22 @@ class NewestPolicy:
         A snapshot that is gone was overtaken by newer ones: the weights in use will do until the next
         release is read, and when there are none yet, that one is waited for.
         """
-        while True:
-            release = self._newest
-            if release and (weights := (release.policy_version, release.digest)) != self._tried:
-                self._tried = weights
-                try:
-                    return await install(self._engine, release)
-                except SnapshotError as error:
-                    log.warning("policy %d is left out: %s", release.policy_version, error)
-            elif self._engine.version is not None:
-                return None
-            else:
-                await self._news.wait()
+        async with self._turn:
+            while True:
+                release = self._newest
+                if release and self._is_new(release):
+                    self._tried = (release.policy_version, release.digest)
+                    try:
+                        return await install(self._engine, release)
+                    except SnapshotError as error:
+                        log.warning("policy %d is left out: %s", release.policy_version, error)
+                elif self._engine.version is not None:
+                    return None
+                else:
+                    await self._news.wait()
+
+    def _is_new(self, release: PolicyRelease | None) -> bool:
+        return release is not None and (release.policy_version, release.digest) != self._tried
 
     def _take(self, release: PolicyRelease) -> None:
         self._newest = release

@@ -1,6 +1,7 @@
 """The rollout worker: queries in, scored groups out, always with the newest policy.
 
-Sampling a batch overlaps with judging the one before it. A query is done() only after its group is
+As many batches are sampled side by side as the engine has lanes for: one batch of many queries, or many of
+one. Sampling overlaps with judging what was sampled before. A query is done() only after its group is
 durable, so a crash at any point repeats work under the same group ids and loses none.
 """
 
@@ -21,7 +22,7 @@ from mentor_stream.sampling import RolloutConfig, context_length, length_limits
 from mentor_stream.stream import Delivery, Stream, opened
 from mentor_stream.topics import TopicsConfig
 from producers import groups
-from producers.batches import Batches, batched
+from producers.batches import batched
 from producers.collapse import collapsed
 from producers.engines.base import Sample
 from producers.examiner import ENGINES, Examiner, examining
@@ -33,7 +34,7 @@ from producers.tokenizer import check_tokenizer
 from schemas import Group, Query
 
 BATCHES = 3
-"""In flight at most: one is sampled while two are judged and published."""
+"""In flight at most for each lane: one is sampled while two are judged and published."""
 REPORT_SECONDS = 1.0
 ID_BYTES = LOGPROB_BYTES = 4
 
@@ -55,13 +56,16 @@ class RolloutWorker:
         self._stream, self._examiner = stream, examiner
         self._limits = length_limits(config)
         self._policy = NewestPolicy(stream, examiner.engine)
-        self._slots = anyio.Semaphore(BATCHES)
+        lanes, most = examiner.engine.lanes, self._config.batch_queries
+        self._size = most if lanes.prompts is None else min(most, lanes.prompts)
+        self._lanes = anyio.Semaphore(lanes.count)
+        self._slots = anyio.Semaphore(BATCHES * lanes.count)
         self._tally = Tally()
 
     async def work(self) -> None:
         """Work until cancelled."""
         wanted = (topics.GUIDED, topics.QUERIES)
-        prefetch = (BATCHES + 1) * self._config.batch_queries
+        prefetch = self._slots.value * self._size + self._config.batch_queries
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._policy.follow)
             tasks.start_soon(self._report)
@@ -69,17 +73,25 @@ class RolloutWorker:
             async with (
                 self._stream.consumer(*wanted, prefetch=prefetch) as deliveries,
                 batched(deliveries) as batches,
-                anyio.create_task_group() as resolving,
+                anyio.create_task_group() as sampling,
             ):
                 while True:
                     await self._slots.acquire()  # before queries are taken: back-pressure
-                    batch, samples = await self._sample(batches)
-                    resolving.start_soon(self._resolve_all, batch, samples)
+                    await self._lanes.acquire()
+                    sampling.start_soon(self._work_off, await batches.take(self._size))
 
-    async def _sample(self, batches: Batches[Delivery[Query]]) -> tuple[list[Asking], list[list[Sample]]]:
-        """The next batch with its completions; none for a query that is refused."""
-        taken = await batches.take(self._config.batch_queries)
+    async def _work_off(self, taken: Sequence[Delivery[Query]]) -> None:
         batch = [self._asking(delivery) for delivery in taken]
+        samples = await self._sample(batch)
+        sampled_at = time.time()
+        self._lanes.release()
+        async with anyio.create_task_group() as tasks:
+            for asking, some in zip(batch, samples, strict=True):
+                tasks.start_soon(self._resolve, asking, some, sampled_at)
+        self._slots.release()
+
+    async def _sample(self, batch: Sequence[Asking]) -> list[list[Sample]]:
+        """The completions of each; none of a query that is refused."""
         asked = [asking.asked for asking in batch if asking.refusal is None]
         await self._policy.refresh()
         samples = await self._examiner.engine.generate(
@@ -90,7 +102,7 @@ class RolloutWorker:
             seed=groups.seed(self._run.seed, asked),
         )
         found = iter(samples)
-        return batch, [next(found) if asking.refusal is None else [] for asking in batch]
+        return [next(found) if asking.refusal is None else [] for asking in batch]
 
     def _asking(self, delivery: Delivery[Query]) -> Asking:
         query, tokenizer = delivery.record, self._examiner.tokenizer
@@ -102,13 +114,6 @@ class RolloutWorker:
             bare_prompt_ids=tokenizer.prompt(query.question) if hint is not None else None,
         )
         return Asking(delivery, asked, self._limits.refusal(len(asked.prompt_ids)))
-
-    async def _resolve_all(self, batch: Sequence[Asking], samples: Sequence[Sequence[Sample]]) -> None:
-        sampled_at = time.time()
-        async with anyio.create_task_group() as tasks:
-            for asking, some in zip(batch, samples, strict=True):
-                tasks.start_soon(self._resolve, asking, some, sampled_at)
-        self._slots.release()
 
     async def _resolve(self, asking: Asking, samples: Sequence[Sample], sampled_at: float) -> None:
         """Publish the query's group, then release the query."""

@@ -1,4 +1,8 @@
-"""What a rollout engine is: prompts in, sampled tokens with exact log-probs out, weights swapped between."""
+"""What a rollout engine is: prompts in, sampled tokens with exact log-probs out, always newer weights.
+
+Engines differ in how they are kept busy, and say so: one that samples whole batches is called with one batch
+after the other, one that takes requests at any time is called for each prompt alone, many times at once.
+"""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -22,18 +26,46 @@ class Sample:
     finish_reason: FinishReason
 
 
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What an engine will be asked for at most, known before it starts."""
+
+    policy: Path
+    """The model that every snapshot is of: a Hugging Face directory."""
+    samples: int
+    """Completions of one prompt."""
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """How an engine is kept busy."""
+
+    count: int = 1
+    """Calls of `generate` side by side; more would only wait."""
+    prompts: int | None = None
+    """Prompts that one call should bring; None: as many as there are to ask together."""
+
+
 class Engine(Protocol):
-    """Samples from the newest weights it was given. A plugin: `Config`, `build(config) -> Engine`."""
+    """Samples from the newest weights it was given. A plugin: `Config`, `build(config, demand) -> Engine`."""
 
     @property
     def version(self) -> int | None:
         """Version of the weights in use; None before the first load."""
         ...
 
-    async def load(self, path: Path, version: int) -> None:
-        """Use the Hugging Face directory at `path` from the next call on.
+    @property
+    def lanes(self) -> Lanes:
+        """How to keep it busy; known once it is running."""
+        ...
 
-        Raises SnapshotError when it is gone or unreadable.
+    async def load(self, path: Path, version: int) -> None:
+        """Use the Hugging Face directory at `path` from the next call on; completions under way may change
+        over to it, and their `policy` says where.
+
+        Raises SnapshotError when it is gone or unreadable: the weights in use stay in use then.
         """
         ...
 
@@ -46,7 +78,8 @@ class Engine(Protocol):
         max_new_tokens: int,
         seed: int,
     ) -> list[list[Sample]]:
-        """`samples` completions of each prompt. Temperature 0 is greedy (log-probs of temperature 1)."""
+        """`samples` whole completions of each prompt, whatever that takes. Temperature 0 is greedy (log-probs
+        of temperature 1). Any number of prompts, any number of calls at once."""
         ...
 
     def running(self) -> AbstractAsyncContextManager[None]:

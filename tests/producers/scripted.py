@@ -12,7 +12,7 @@ from mentor_stream import snapshots, topics
 from mentor_stream.config import Config, RunConfig, Section
 from mentor_stream.stream import Stream
 from mentor_stream.topics import TopicsConfig
-from producers.engines.base import Sample
+from producers.engines.base import Lanes, Sample
 from producers.judging.verdicts import Score
 from schemas import Consumed, FinishReason, PolicyRelease, Query, Sampling, Verdict, VersionRun
 from tests.streams import everything
@@ -26,6 +26,7 @@ class ScriptedEngine:
 
     def __init__(self) -> None:
         self.version: int | None = None
+        self.lanes = Lanes()
         self.calls: list[tuple[int | None, list[list[int]]]] = []
 
     def running(self) -> AbstractAsyncContextManager[None]:

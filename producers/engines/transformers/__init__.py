@@ -4,14 +4,14 @@ engine.py is the way in; weights.py loads and swaps models, decoding.py samples,
 Any attention model that transformers knows, also hybrids with linear layers; no pure state-space models.
 """
 
-from producers.engines.base import Engine
+from producers.engines.base import Demand, Engine
 from producers.engines.transformers.config import Config
 
 __all__ = ["Config", "build"]
 
 
-def build(config: Config) -> Engine:
-    """An engine without weights: load some before it can sample."""
+def build(config: Config, demand: Demand | None = None) -> Engine:
+    """An engine without weights: load some before it can sample. It takes demands as they come."""
     from producers.engines.transformers.engine import TransformersEngine
 
     return TransformersEngine(config)

@@ -9,10 +9,11 @@ import anyio.from_thread
 import anyio.to_thread
 import torch
 
-from producers.engines.base import Sample
+from producers.engines.base import Lanes, Sample
 from producers.engines.transformers import weights
 from producers.engines.transformers.config import Config
 from producers.engines.transformers.decoding import Completion, decode
+from producers.stops import stop_ids
 from schemas import FinishReason, Sampling, VersionRun
 
 
@@ -32,6 +33,11 @@ class TransformersEngine:
     def version(self) -> int | None:
         """Version of the weights in use; None before the first load."""
         return self._version
+
+    @property
+    def lanes(self) -> Lanes:
+        """One batch after the other, each as large as there are queries for it."""
+        return Lanes()
 
     def running(self) -> AbstractAsyncContextManager[None]:
         """Nothing runs beside sampling."""
@@ -63,10 +69,10 @@ class TransformersEngine:
 
     def _load(self, path: Path, version: int) -> None:
         self._use_threads()
-        architecture, stop_ids = weights.architecture(path), weights.stop_ids(path)
+        architecture, stops = weights.architecture(path), stop_ids(path)
         if architecture != self._architecture or not weights.swap(self._model, path):
             self._model = weights.load(path, self.device, self.config.dtype)
-        self._architecture, self._stop_ids, self._version = architecture, stop_ids, version
+        self._architecture, self._stop_ids, self._version = architecture, stops, version
 
     def _generate(
         self,

@@ -1,6 +1,5 @@
 """Policy snapshots into live models: anew, or in place when only the numbers changed."""
 
-import json
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -8,10 +7,11 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM, GenerationConfig
+from transformers import AutoModelForCausalLM
 from transformers.utils import logging
 
 from mentor_stream.snapshots import SnapshotError
+from producers import stops
 
 _INCIDENTAL = ("_name_or_path", "transformers_version", "torch_dtype", "dtype")
 
@@ -57,17 +57,8 @@ def swap(model: Any, path: Path) -> bool:
 
 def architecture(path: Path) -> dict[str, Any]:
     """The model's configuration without what says nothing about its shape or its arithmetic."""
-    config = _json(path / "config.json")
+    config = stops.read(path / "config.json")
     return {key: value for key, value in config.items() if key not in _INCIDENTAL}
-
-
-def stop_ids(path: Path) -> list[int]:
-    """All token ids that end a completion, by the generation config, else by the model's own."""
-    if (path / "generation_config.json").exists():
-        found = GenerationConfig.from_pretrained(path, local_files_only=True).eos_token_id
-    else:
-        found = _json(path / "config.json").get("eos_token_id")
-    return [] if found is None else [found] if isinstance(found, int) else list(found)
 
 
 def _tensors(path: Path) -> dict[str, torch.Tensor]:
@@ -76,10 +67,3 @@ def _tensors(path: Path) -> dict[str, torch.Tensor]:
         return {name: tensor for file in files for name, tensor in load_file(file).items()}
     except (OSError, SafetensorError) as error:
         raise SnapshotError(f"snapshot {path} could not be read: {error}") from error
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise SnapshotError(f"{path} could not be read: {error}") from error
