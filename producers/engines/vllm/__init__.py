@@ -1,0 +1,26 @@
+"""Sampling by vLLM over HTTP: one worker, one or many `vllm serve`, running already or started here.
+
+engine.py is the way in. server.py keeps one endpoint on the wanted weights and asks it (update.py exchanges
+them), api.py is what it says over HTTP, wire.py what a request and its reply are, fitness.py what a server
+must be started with, child.py starts one. plugin.py and transfer.py run inside vLLM, which loads weights with
+them; vLLM itself is imported by nothing else.
+"""
+
+from collections.abc import Iterable
+
+from producers.engines.base import Demand, Engine
+from producers.engines.vllm.config import Config, problems
+
+__all__ = ["Config", "build", "check"]
+
+
+def build(config: Config, demand: Demand) -> Engine:
+    """An engine that finds or starts its servers when it runs."""
+    from producers.engines.vllm.engine import VllmEngine
+
+    return VllmEngine(config, demand)
+
+
+def check(config: Config) -> Iterable[str]:
+    """Problems that single settings do not show."""
+    return problems(config)

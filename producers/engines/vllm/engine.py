@@ -1,0 +1,171 @@
+"""The engine: every prompt goes to the server with the least to do, until all its completions are there."""
+
+import itertools
+import logging
+import os
+import secrets
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+
+from mentor_stream.config import ConfigError
+from mentor_stream.snapshots import SnapshotError
+from producers.engines.base import Demand, Lanes, Sample
+from producers.engines.vllm import wire
+from producers.engines.vllm.api import Api
+from producers.engines.vllm.board import Board, Weights
+from producers.engines.vllm.child import Child
+from producers.engines.vllm.config import Config
+from producers.engines.vllm.server import Lost, Server
+from producers.stops import stop_ids
+from schemas import Sampling
+
+FRUITLESS = 5
+"""Replies in a row without one whole completion, after which the server is made sure of again."""
+
+log = logging.getLogger(__name__)
+
+
+class VllmEngine:
+    """Samples with vLLM servers."""
+
+    def __init__(self, config: Config, demand: Demand) -> None:
+        self._config, self._demand = config, demand
+        self._board = Board()
+        self._servers: list[Server] = []
+        self._turns = anyio.CapacityLimiter(1)
+        self._version: int | None = None
+        self._names = (f"{os.getpid()}-{secrets.token_hex(4)}-{number}" for number in itertools.count())
+
+    @property
+    def version(self) -> int | None:
+        """Version of the weights that servers are wanted to be on; None before the first load."""
+        return self._version
+
+    @property
+    def lanes(self) -> Lanes:
+        """A call for each prompt, as many as all servers have in hand."""
+        return Lanes(count=max(1, sum(s.capacity for s in self._servers) // self._demand.samples), prompts=1)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Find or start the servers. Raises ConfigError when one cannot be used or none is ready in time."""
+        async with anyio.create_task_group() as tasks:
+            urls = self._config.urls
+            if not urls:
+                child = Child(self._config, self._demand)
+                await tasks.start(child.keep_alive)
+                urls = (child.url,)
+            apis = [Api(url, self._config) for url in urls]
+            self._servers = [Server(api, self._config, self._demand, self._board) for api in apis]
+            try:
+                await self._first_ready(tasks)
+                self._turns.total_tokens = self.lanes.count
+                yield
+            finally:
+                tasks.cancel_scope.cancel()
+                with anyio.CancelScope(shield=True):
+                    for api in apis:
+                        await api.aclose()
+
+    async def _first_ready(self, tasks: anyio.abc.TaskGroup) -> None:
+        for server in self._servers:
+            tasks.start_soon(server.keep)
+        names = ", ".join(server.api.url for server in self._servers)
+        log.info("waiting for vLLM at %s", names)
+        with anyio.move_on_after(self._config.start_seconds):
+            while not any(server.ready for server in self._servers):
+                await self._board.room.wait()
+            return
+        raise ConfigError(
+            f"rollout.engine.urls: no answer from {names} within {self._config.start_seconds:g} s "
+            "(rollout.engine.start_seconds). Is `vllm serve` running there?"
+        )
+
+    async def load(self, path: Path, version: int) -> None:
+        """Have all servers load the snapshot while they sample; returns once one of them is on it.
+
+        Raises SnapshotError when none of those at work could read it.
+        """
+        name = f"{version}-{next(self._names)}"
+        weights = Weights(path.absolute(), version, name, stop_ids(path))
+        before = self._board.wanted
+        self._board.want(weights)
+        while not any(server.label == weights.label for server in self._servers):
+            refusals = [s.refusal for s in self._servers if s.ready or s.refusal]
+            if refusals and all(refusal and refusal[0] == weights.label for refusal in refusals):
+                self._board.want(before)
+                raise SnapshotError("; ".join(dict.fromkeys(r[1] for r in refusals if r)))
+            await self._board.room.wait()
+        self._version = version
+
+    async def generate(
+        self,
+        prompts: Sequence[Sequence[int]],
+        *,
+        samples: int,
+        sampling: Sampling,
+        max_new_tokens: int,
+        seed: int,
+    ) -> list[list[Sample]]:
+        """`samples` completions of each prompt. What a lost server was asked is asked again, what one aborted
+        is refilled: a prompt's completions may come from several servers and policies."""
+        found: list[list[Sample]] = [[] for _ in prompts]
+        different = samples if sampling.temperature else 1  # vLLM makes no two that must be alike
+
+        async def complete(place: int) -> None:
+            async with self._turns:
+                own = seed + place * samples
+                got = await self._complete(prompts[place], different, sampling, max_new_tokens, own)
+                found[place] = got * (samples // different)
+
+        async with anyio.create_task_group() as tasks:
+            for place in range(len(prompts)):
+                tasks.start_soon(complete, place)
+        return found
+
+    async def _complete(
+        self, prompt: Sequence[int], samples: int, sampling: Sampling, max_new_tokens: int, seed: int
+    ) -> list[Sample]:
+        got: list[Sample] = []
+        fruitless = 0
+        while len(got) < samples:
+            server = await self._room(samples - len(got))
+            wanted = min(samples - len(got), server.sequences)
+            assert self._board.wanted is not None, "load a policy first"
+            body = wire.request(
+                prompt,
+                samples=wanted,
+                sampling=sampling,
+                max_new_tokens=max_new_tokens,
+                stop_ids=self._board.wanted.stop_ids,
+                seed=seed + len(got) if server.takes_seeds else None,
+            )
+            new = await self._asked(server, body, wanted, max_new_tokens)
+            got += new
+            fruitless = 0 if new else fruitless + 1
+            if fruitless == FRUITLESS:
+                server.lose(f"{FRUITLESS} replies in a row without a whole completion")
+                fruitless = 0
+        return got
+
+    async def _asked(self, server: Server, body: object, samples: int, max_new_tokens: int) -> list[Sample]:
+        """What one request came to; nothing when its server was lost."""
+        try:
+            reply = await server.generate(body, samples, wire.longest_reply(samples, max_new_tokens))
+            return wire.read(reply, samples, max_new_tokens, self._board.versions)
+        except Lost:
+            return []
+        except (wire.Garbled, wire.Foreign) as error:
+            server.lose(str(error))
+            return []
+
+    async def _room(self, samples: int) -> Server:
+        """The server with the least to do, once one serves and has room."""
+        while True:
+            free = [server for server in self._servers if server.has_room(samples)]
+            if free:
+                return min(free, key=lambda server: server.in_flight / server.capacity)
+            await self._board.room.wait()

@@ -1,0 +1,17 @@
+"""What vLLM loads of ours: the entry point `mentor_stream` of its group `vllm.general_plugins`.
+
+Called in each of vLLM's processes, and perhaps twice in one.
+"""
+
+BACKEND = "mentor-stream"
+"""What `--weight-transfer-config` calls our way of loading weights."""
+INTACT = "The weights in use were not touched."
+"""Part of the error when a snapshot was not even begun with."""
+
+
+def register() -> None:
+    """Make the backend known; what it needs is imported when it is used."""
+    from vllm.distributed.weight_transfer.factory import WeightTransferEngineFactory
+
+    if BACKEND not in WeightTransferEngineFactory._registry:
+        WeightTransferEngineFactory.register_engine(BACKEND, f"{__package__}.transfer", "SnapshotTransfer")

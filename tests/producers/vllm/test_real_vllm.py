@@ -1,0 +1,348 @@
+"""The engine against real vLLM on the CPU: what is sampled, weights in flight, servers that die."""
+
+import shutil
+import signal
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForCausalLM
+
+import schemas
+from mentor_stream import topics
+from mentor_stream.prompts import PromptConfig
+from mentor_stream.sampling import RolloutConfig
+from mentor_stream.snapshots import SnapshotError
+from mentor_stream.stream import Stream, connect
+from producers.engines.base import Demand, Sample
+from producers.engines.transformers.choice import truncated
+from producers.engines.vllm import Config
+from producers.engines.vllm.engine import VllmEngine
+from producers.engines.vllm.server import Server
+from producers.examiner import Examiner
+from producers.rollout import RolloutWorker
+from producers.tokenizer import PolicyTokenizer
+from schemas import FinishReason, Sampling, VersionRun
+from tests.builders import a_query
+from tests.producers.conftest import EOS, write_policy
+from tests.producers.scripted import ScriptedJudge, a_config, arrived, eventually, group_ids, release
+from tests.producers.vllm.serving import Serving, needs_vllm
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, needs_vllm]
+
+SHAPE = {
+    "hidden_size": 64,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "max_position_embeddings": 512,
+}
+"""vLLM's attention on CPUs knows no smaller heads than of 32."""
+PROMPT = [1, 14, 15, 7, 16, 8, 17]
+CLOSE = 2e-4
+"""Log-probs in float32, of two implementations."""
+LIVE = 300
+"""Tokens of completions that last long enough for something to happen to them."""
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Policies of one shape: policy(seed), policy(seed, endless=True) without an end-of-sequence token."""
+    home = tmp_path_factory.mktemp("policies")
+
+    def make(seed: int, *, endless: bool = False) -> Path:
+        path = home / f"{seed}-{endless}"
+        if not path.exists():
+            write_policy(path, seed=seed, **SHAPE, **({"eos_token_id": None} if endless else {}))
+        return path
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def servings(
+    policy: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Serving, Serving]]:
+    """Two servers; the second may be killed, and is started again by who does."""
+    logs = tmp_path_factory.mktemp("logs")
+    both = Serving(policy(0), logs / "first.log"), Serving(policy(0), logs / "second.log")
+    try:
+        for serving in both:
+            serving.start()
+        for serving in both:
+            serving.wait()
+        yield both
+    finally:
+        for serving in both:
+            serving.stop()
+
+
+@asynccontextmanager
+async def sampling_with(
+    *servings: Serving, samples: int = 4, seconds: float = 150, **settings: Any
+) -> AsyncGenerator[VllmEngine]:
+    urls = tuple(serving.url for serving in servings)
+    demand = Demand(servings[0].policy, samples=samples, prompt_tokens=16, completion_tokens=LIVE)
+    engine = VllmEngine(Config(urls=urls, **settings), demand)
+    with anyio.fail_after(seconds):
+        async with engine.running():
+            await eventually(lambda: all(server.ready for server in engine._servers), 60)
+            yield engine
+
+
+async def generate(engine: VllmEngine, prompts: int = 1, **changes: Any) -> list[list[Sample]]:
+    options = {"samples": 4, "sampling": Sampling(temperature=1.0), "max_new_tokens": 24, "seed": 5} | changes
+    return await engine.generate([PROMPT] * prompts, **options)
+
+
+def expected(path: Path, completion: list[int], sampling: Sampling) -> torch.Tensor:
+    """Log-probs [completion] by transformers, of the distribution that is sampled from."""
+    model: Any = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
+    with torch.no_grad():
+        logits = model(torch.tensor([[*PROMPT, *completion]])).logits[0, len(PROMPT) - 1 : -1].float()
+    scaled = truncated(logits / (sampling.temperature or 1.0), sampling.top_k, sampling.top_p)
+    return scaled.log_softmax(-1).gather(-1, torch.tensor(completion)[:, None])[:, 0]
+
+
+def furthest(sample: Sample, path: Path, sampling: Sampling, some: slice = slice(None)) -> float:
+    """The largest difference between the sample's log-probs, or some of them, and those expected."""
+    apart = torch.tensor(sample.logprobs) - expected(path, sample.completion_ids, sampling)
+    return float(apart[some].abs().max())
+
+
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        Sampling(temperature=1.0),
+        Sampling(temperature=0.6),
+        Sampling(temperature=1.7),
+        Sampling(temperature=1.0, top_k=5),
+        Sampling(temperature=1.0, top_p=0.7),
+        Sampling(temperature=0.8, top_k=8, top_p=0.9),
+        Sampling(temperature=0.0),
+    ],
+)
+async def test_tokens_come_with_the_logprobs_of_the_distribution_they_were_sampled_from(
+    servings: tuple[Serving, Serving], policy: Callable[..., Path], sampling: Sampling
+) -> None:
+    async with sampling_with(servings[0]) as engine:
+        await engine.load(policy(0), 3)
+        groups = await generate(engine, 3, sampling=sampling, samples=5)
+    assert [len(group) for group in groups] == [5, 5, 5]
+    for sample in [sample for group in groups for sample in group]:
+        ended = sample.completion_ids[-1] == EOS
+        assert sample.finish_reason is (FinishReason.STOP if ended else FinishReason.LENGTH)
+        assert ended or len(sample.completion_ids) == 24
+        assert EOS not in sample.completion_ids[:-1]
+        assert sample.policy == (VersionRun(policy_version=3, count=len(sample.completion_ids)),)
+        assert furthest(sample, policy(0), sampling) < CLOSE
+
+
+async def test_a_group_larger_than_what_a_server_samples_at_once_is_all_different(
+    servings: tuple[Serving, Serving], policy: Callable[..., Path]
+) -> None:
+    async with sampling_with(servings[0]) as engine:
+        await engine.load(policy(0), 0)
+        (group,) = await generate(engine, samples=40)
+    assert len(group) == 40 > engine._servers[0].sequences
+    assert len({tuple(sample.completion_ids) for sample in group}) > 30
+
+
+async def test_weights_change_under_live_requests_and_every_token_names_those_it_is_from(
+    servings: tuple[Serving, Serving], policy: Callable[..., Path]
+) -> None:
+    old, new = policy(0, endless=True), policy(1, endless=True)
+    sampling, found = Sampling(temperature=1.2), []
+    async with sampling_with(servings[0]) as engine:
+        await engine.load(old, 4)
+
+        async def sample() -> None:
+            found.extend(await generate(engine, 8, sampling=sampling, max_new_tokens=LIVE))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(sample)
+            await made(engine._servers[0], 600)
+            await engine.load(new, 5)
+        after = await generate(engine, 1, sampling=sampling)
+    spanning = [s for group in found for s in group if len(s.policy) == 2]
+    assert len(spanning) > 10
+    for sample in spanning:
+        before, since = sample.policy
+        assert (before.policy_version, since.policy_version) == (4, 5)
+        assert before.count + since.count == LIVE
+        assert furthest(sample, old, sampling, slice(before.count)) < CLOSE
+        assert furthest(sample, new, sampling, slice(before.count, None)) < CLOSE
+        assert furthest(sample, old, sampling, slice(before.count, None)) > 100 * CLOSE
+    assert {run.policy_version for s in after[0] for run in s.policy} == {5}
+
+
+async def made(server: Server, tokens: int) -> None:
+    """Wait until a server has made so many more."""
+    begin = await server.api.progress(5)
+    while await server.api.progress(5) < begin + tokens:
+        await anyio.sleep(0.05)
+
+
+def damaged(policy: Path, place: Path, how: str) -> Path:
+    """A snapshot that cannot be used."""
+    if how == "another model":
+        write_policy(place, **(SHAPE | {"num_hidden_layers": 3}))
+        return place
+    shutil.copytree(policy, place)
+    file = place / "model.safetensors"
+    if how == "a tensor too few":
+        tensors = load_file(file)
+        del tensors["model.layers.1.mlp.down_proj.weight"]
+        save_file(tensors, file)
+    elif how == "a file that is none":
+        file.write_bytes(file.read_bytes()[:100])
+    else:
+        file.unlink()
+    return place
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("no files", "no safetensors files"),
+        ("a file that is none", "not touched"),
+        ("another model", "num_hidden_layers is 3"),
+        ("a tensor too few", "lacks model.layers.1.mlp.down_proj"),
+    ],
+)
+async def test_a_snapshot_that_cannot_be_loaded_is_refused_and_the_old_policy_goes_on(
+    servings: tuple[Serving, Serving], policy: Callable[..., Path], tmp_path: Path, how: str, said: str
+) -> None:
+    async with sampling_with(servings[0]) as engine:
+        await engine.load(policy(1), 7)
+        with pytest.raises(SnapshotError, match=said):
+            await engine.load(damaged(policy(0), tmp_path / "damaged", how), 8)
+        assert engine.version == 7
+        (group,) = await generate(engine)
+    for sample in group:
+        assert {run.policy_version for run in sample.policy} == {7}
+        assert furthest(sample, policy(1), Sampling(temperature=1.0)) < CLOSE
+
+
+async def test_completions_that_were_aborted_are_sampled_again(
+    servings: tuple[Serving, Serving], policy: Callable[..., Path]
+) -> None:
+    found = []
+    async with sampling_with(servings[0]) as engine:
+        await engine.load(policy(0, endless=True), 0)
+
+        async def sample() -> None:
+            found.extend(await generate(engine, 4, max_new_tokens=LIVE))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(sample)
+            await made(engine._servers[0], 300)
+            await engine._servers[0].api.post("/abort_requests", {})
+    assert [[len(s.completion_ids) for s in group] for group in found] == [[LIVE] * 4] * 4
+
+
+async def test_an_update_that_its_worker_did_not_live_to_finish_is_no_obstacle_to_the_next(
+    servings: tuple[Serving, Serving], policy: Callable[..., Path]
+) -> None:
+    async with sampling_with(servings[0]) as dead:
+        api = dead._servers[0].api
+        await api.pause()
+        await api.post("/start_weight_update")
+    async with sampling_with(servings[0]) as engine:
+        await engine.load(policy(0), 2)
+        (group,) = await generate(engine)
+    assert {run.policy_version for sample in group for run in sample.policy} == {2}
+
+
+@pytest.fixture
+async def stream(tmp_path: Path) -> AsyncIterator[Stream]:
+    async with connect(f"sqlite:///{tmp_path}/stream.db?lease=2", "test", "rollout") as stream:
+        yield stream
+
+
+async def test_a_worker_has_many_queries_in_flight_and_follows_releases_between_their_tokens(
+    servings: tuple[Serving, Serving], policy: Callable[..., Path], stream: Stream, tmp_path: Path
+) -> None:
+    old, new = policy(0, endless=True), policy(1, endless=True)
+    section = RolloutConfig(group_size=4, max_new_tokens=LIVE)
+    config = a_config(tmp_path, old, section, PromptConfig(max_prompt_tokens=12))
+    queries = [a_query(f"{n % 10} + {n // 10} ?", "6", position=n) for n in range(30)]
+    for query in queries:
+        await stream.publish(topics.QUERIES, query)
+    async with sampling_with(servings[0]) as engine:
+        examiner = Examiner(engine, ScriptedJudge(), PolicyTokenizer(old, PromptConfig()))  # type: ignore[arg-type]
+        async with anyio.create_task_group() as tasks:
+            await release(stream, tmp_path, 0, policy=old)
+            tasks.start_soon(RolloutWorker(config, stream, examiner).work)
+            await arrived(stream, topics.COLLAPSED, 2, seconds=60)
+            assert engine._servers[0].in_flight > 32, "back-pressure is the server's, not the worker's"
+            await release(stream, tmp_path, 1, policy=new)
+            groups = await arrived(stream, topics.COLLAPSED, 30, seconds=120)
+            tasks.cancel_scope.cancel()
+    assert group_ids(groups) == {schemas.group_id("test", q.query_id, q.attempt) for q in queries}
+    runs = [t.policy for group in groups for t in group.trajectories]
+    assert {tuple(run.policy_version for run in run_lengths) for run_lengths in runs} == {(0,), (0, 1), (1,)}
+
+
+async def test_what_a_server_had_in_hand_when_it_was_killed_is_sampled_elsewhere(
+    servings: tuple[Serving, Serving], policy: Callable[..., Path], tmp_path: Path
+) -> None:
+    first, second = servings
+    snapshot = Path(shutil.copytree(policy(1, endless=True), tmp_path / "snapshot"))
+    found = []
+    async with sampling_with(first, second) as engine:
+        await engine.load(snapshot, 6)
+        one, other = engine._servers
+        await eventually(lambda: one.serves and other.serves)
+
+        async def sample() -> None:
+            found.extend(await generate(engine, 12, max_new_tokens=LIVE))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(sample)
+            await made(other, 200)
+            assert other.in_flight > 0
+            second.signal(signal.SIGKILL)
+        assert [[len(s.completion_ids) for s in group] for group in found] == [[LIVE] * 4] * 12
+        assert {run.policy_version for g in found for s in g for run in s.policy} == {6}
+        assert not other.serves
+        # Started again it has its first weights, and those that are wanted are gone: it is asked for nothing.
+        shutil.rmtree(snapshot)
+        second.stop()
+        second.start()
+        await anyio.to_thread.run_sync(second.wait)
+        await eventually(lambda: other.refusal is not None, 30)
+        more = await generate(engine, 12)
+        assert not other.serves
+        assert "missing" in other.refusal[1] or "No such file" in other.refusal[1]
+        assert {run.policy_version for g in more for s in g for run in s.policy} == {6}
+        await engine.load(policy(0), 7)
+        await eventually(lambda: one.serves and other.serves, 30)
+
+
+async def test_a_server_that_hangs_loses_its_requests_to_others_and_is_used_again_when_it_moves(
+    servings: tuple[Serving, Serving], policy: Callable[..., Path]
+) -> None:
+    first, second = servings
+    found = []
+    async with sampling_with(first, second, stall_seconds=3) as engine:
+        await engine.load(policy(0, endless=True), 1)
+        one, other = engine._servers
+        await eventually(lambda: one.serves and other.serves)
+
+        async def sample() -> None:
+            found.extend(await generate(engine, 12, max_new_tokens=LIVE))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(sample)
+            await made(other, 200)
+            second.signal(signal.SIGSTOP)
+        assert [[len(s.completion_ids) for s in group] for group in found] == [[LIVE] * 4] * 12
+        assert one.ready
+        assert not other.serves
+        second.signal(signal.SIGCONT)
+        await eventually(lambda: other.serves, 60)
