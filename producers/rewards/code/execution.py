@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -119,6 +119,7 @@ def _started(command: list[str], stdin: int, kept: tuple[int, ...]) -> Generator
             pass_fds=kept,
             env=ENVIRONMENT,
             cwd="/",
+            process_group=0,
         )
     except OSError as error:
         raise NotStarted(f"{command[0]}: {error.strerror or error}") from error
@@ -126,7 +127,17 @@ def _started(command: list[str], stdin: int, kept: tuple[int, ...]) -> Generator
         try:
             yield process
         finally:
-            process.kill()  # its sandbox dies with it, and nothing in there can start what does not
+            if process.returncode is None:
+                _kill_all(process)
+
+
+def _kill_all(process: "subprocess.Popen[bytes]") -> None:
+    """End a process that nobody has waited for, and its group: a sandbox that starts does not die with it.
+
+    One that has started does, and nothing in there can start what does not.
+    """
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 @dataclass
@@ -152,6 +163,7 @@ class _Watch:
 
     def until_the_end(self) -> Run:
         end = self._watched()
+        _kill_all(self.process)
         if end is None:
             self.run.end, self.run.status = self._how_it_left()
         else:

@@ -58,10 +58,13 @@ class Interpreter(NamedTuple):
 class Sandbox(Protocol):
     """A way to run the runner."""
 
-    generations: int
-    """How many children down from the process that is started the program is."""
     filter: bytes
     """The seccomp filter, given on a descriptor."""
+
+    @property
+    def generations(self) -> int:
+        """How many children down from the process that is started the program is."""
+        ...
 
     def command(self, job: int, filter: int) -> list[str]:  # noqa: A002
         """The command line that runs the runner, with the descriptors of the job and of the filter.
@@ -73,14 +76,22 @@ class Sandbox(Protocol):
 
 @dataclass(frozen=True)
 class Bubblewrap:
-    """Namespaces of its own. `user`: None for a user namespace, else a user to become, which takes root."""
+    """Namespaces of its own. `user`: None for a user namespace, else a user to become, which takes root.
+
+    In a user namespace the program is alone: it could change another process of its user. As another user it
+    needs one beside it that ends all when bubblewrap is gone: who becomes another is no longer told.
+    """
 
     limits: Limits
     interpreter: Interpreter
     user: int | None
 
-    generations = 2
     filter = syscalls.refusing()
+
+    @property
+    def generations(self) -> int:
+        """See Sandbox.generations."""
+        return 1 if self.user is None else 2
 
     def command(self, job: int, filter: int) -> list[str]:  # noqa: A002
         """See Sandbox.command."""
@@ -99,7 +110,17 @@ class Bubblewrap:
     def _isolated(self) -> list[str]:
         alone = ["--die-with-parent", "--new-session"]
         if self.user is None:
-            return ["--unshare-all", "--uid", "65534", "--gid", "65534", "--cap-drop", "ALL", *alone]
+            return [
+                "--unshare-all",
+                "--uid",
+                "65534",
+                "--gid",
+                "65534",
+                "--cap-drop",
+                "ALL",
+                "--as-pid-1",
+                *alone,
+            ]
         spaces = ("ipc", "pid", "net", "uts", "cgroup-try")
         kept = [
             "--cap-drop",

@@ -76,9 +76,10 @@ DYING = {
     "recurses for ever": ("def f(): f()\nf()", "RecursionError|MemoryError"),
     "recurses in C": ("class A:\n    def __getattr__(self, name): return getattr(self, name)\nA().x", "."),
     "crashes": ("import ctypes\nctypes.string_at(0)", "SIGSEGV"),
-    "kills itself": ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "SIGKILL"),
-    "ends itself": ("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)", "SIGTERM"),
+    "kills itself": ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "SIGKILL|nothing"),
+    "ends itself": ("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)", "SIGTERM|nothing"),
     "kills everybody": ("import os, signal\nos.killpg(0, signal.SIGKILL)", "."),
+    "aborts": ("import os\nos.abort()", "is ended by"),
     "leaves at once": ("import os\nos._exit(0)", "prints nothing"),
     "leaves as if out of time": ("import os\nos._exit(152)", "CPU"),
     "leaves as if killed": ("import os\nos._exit(137)", "SIGKILL"),
@@ -151,7 +152,7 @@ for top in (*places, os.path.dirname(os.__file__)):
         escaped = True
     except OSError:
         pass
-for path in ('/runner.py', '/proc/sys/kernel/hostname', '/proc/sysrq-trigger', '/proc/1/oom_score_adj', os.__file__):
+for path in ('/runner.py', '/proc/sys/kernel/hostname', '/proc/sysrq-trigger', '/proc/sys/vm/overcommit_memory', os.__file__):
     try:
         with open(path, 'r+b') as f: f.write(b'0')
         escaped = True
