@@ -24,6 +24,14 @@ def test_the_verifier_agrees_with_every_label(table: Path) -> None:
     assert not differing, f"agreement {agreement:.1%} on {len(labelled)} cases"
 
 
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.stem)
+def test_every_reference_is_its_own_right_answer(table: Path) -> None:
+    references = {case.reference for case in cases(table)}
+    boxed = {reference: rf"Thus \boxed{{{reference}}}." for reference in references}
+    wrong = [one for one, text in boxed.items() if not REWARD.score(a_query(reference=one), text).right]
+    assert not wrong
+
+
 def test_the_tables_are_large_and_balanced() -> None:
     for table, least in zip(TABLES, (250, 60), strict=True):
         labels = [case.right for case in cases(table)]

@@ -1,6 +1,8 @@
 """Questions that are asked again: in a dataset, and in the one that accuracy is measured on."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +82,18 @@ def test_dropping_keeps_the_first_of_each_question_in_order(rows: list[tuple[str
     with tempfile.TemporaryDirectory() as directory:
         kept = load(Path(directory) / "a.jsonl", *rows, duplicates="drop").rows
     assert [row.question for row in kept] == list(dict.fromkeys(question for question, _ in rows))
+
+
+def test_rows_without_room_on_disk_are_named_with_the_way_out() -> None:
+    code = (
+        "import resource; from producers.datasets.spool import Row, Spool\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, 2**16)); spool = Spool(in_memory=10)\n"
+        "for n in range(99): spool.append(Row('line', 'x' * 2**15, '1', None, {}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "DatasetError" in done.stderr
+    assert "no room for the questions" in done.stderr
+    assert "Set TMPDIR" in done.stderr
 
 
 rows = st.builds(
