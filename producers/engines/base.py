@@ -49,7 +49,8 @@ class Lanes:
 
 
 class Engine(Protocol):
-    """Samples from the newest weights it was given. A plugin: `Config`, `build(config, demand) -> Engine`."""
+    """Samples from the newest weights it was given. A plugin: `Config`, `build(config, demand) -> Engine`,
+    and `EXCLUSIVE = True` where what its options name can serve one process alone."""
 
     @property
     def version(self) -> int | None:

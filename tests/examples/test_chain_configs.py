@@ -12,7 +12,7 @@ from mentor_stream.prompts import PromptConfig, user_text
 from tests.examples.chain import a_question
 
 CHAIN = Path("examples/chain")
-NAMES = ("demo", "vanilla", "filter", "static")
+NAMES = ("demo", "vanilla", "filter", "static", "vllm")
 
 
 def settings(name: str) -> dict[str, Any]:
@@ -55,6 +55,14 @@ def test_prepared_hints_differ_from_the_demo_in_the_guide_and_its_rounds_only() 
     changed = {key for key in demo.keys() | static.keys() if demo.get(key) != static.get(key)} - places
     assert {key for key in changed if not key.startswith("mentor.guide.")} == {"mentor.max_rounds"}
     assert static["mentor.max_rounds"] == len(make_questions.HINTED)
+
+
+def test_the_demo_with_vllm_differs_from_the_demo_in_its_engines_only() -> None:
+    demo, vllm = settings("demo"), settings("vllm")
+    places = {"run.name", "run.directory", "run.broker"}
+    changed = {key for key in demo.keys() | vllm.keys() if demo.get(key) != vllm.get(key)} - places
+    assert {key for key in changed if ".engine." not in key} == set()
+    assert (vllm["rollout.engine.kind"], vllm["evaluate.engine.kind"]) == ("vllm", "transformers")
 
 
 def test_no_two_of_them_share_a_place() -> None:

@@ -148,3 +148,18 @@ async def test_several_greedy_samples_are_refused(tmp_path: Path, tiny_policy: P
     (problem,) = check(configured(tmp_path, tiny_policy, samples=4))
     assert "evaluate.samples is 4" in problem
     assert list(check(configured(tmp_path, tiny_policy, samples=4, temperature=0.7))) == []
+
+
+async def test_servers_of_the_rollout_worker_are_not_the_evaluators_too(
+    tmp_path: Path, tiny_policy: Path
+) -> None:
+    def with_engine(**settings: Any) -> Config:
+        config = configured(tmp_path, tiny_policy, **settings)
+        servers = RolloutConfig(max_new_tokens=8, engine={"kind": "vllm", "urls": ["http://one:8000"]})
+        return Config(path=config.path, sections={**config.sections, "rollout": servers})
+
+    (problem,) = check(with_engine())
+    assert "evaluate.engine is left out, and rollout.engine.kind is 'vllm'" in problem
+    assert list(check(with_engine(engine={"kind": "transformers"}))) == []
+    (unknown,) = check(with_engine(engine={"kind": "transformer"}))
+    assert "evaluate.engine.kind is 'transformer'" in unknown

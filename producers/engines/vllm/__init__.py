@@ -11,7 +11,10 @@ from collections.abc import Iterable
 from producers.engines.base import Demand, Engine
 from producers.engines.vllm.config import Config, problems
 
-__all__ = ["Config", "build", "check"]
+__all__ = ["EXCLUSIVE", "Config", "build", "check"]
+
+EXCLUSIVE = True
+"""A server has one policy's weights: whoever samples with another needs servers of its own."""
 
 
 def build(config: Config, demand: Demand) -> Engine:

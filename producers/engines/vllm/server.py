@@ -131,7 +131,7 @@ class Server:
             except (Down, Refused) as down:
                 now = anyio.current_time()
                 if now - said >= REPEAT_SECONDS:
-                    log.info("%s is not ready after %.0f s: %s", self.api.url, now - began, down)
+                    log.warning("%s is not ready after %.0f s: %s", self.api.url, now - began, down)
                     said = now
             await anyio.sleep(PAUSES[0])
 

@@ -329,7 +329,11 @@ async def test_a_server_that_hangs_loses_its_requests_to_others_and_is_used_agai
 ) -> None:
     first, second = servings
     found = []
-    async with sampling_with(first, second, stall_seconds=3) as engine:
+    async with sampling_with(first, second) as engine:
+        await engine.load(policy(0, endless=True), 0)
+        await eventually(lambda: all(server.serves for server in engine._servers))
+        await generate(engine, 12)  # a server's first tokens take longest
+    async with sampling_with(first, second, stall_seconds=8) as engine:
         await engine.load(policy(0, endless=True), 1)
         one, other = engine._servers
         await eventually(lambda: one.serves and other.serves)
