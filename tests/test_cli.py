@@ -8,7 +8,7 @@ import pytest
 
 from tests.runs import as_process
 
-COMMANDS = ["feed", "rollout", "mentor", "train", "evaluate", "up", "check", "eval", "schemas"]
+COMMANDS = ["feed", "rollout", "mentor", "train", "evaluate", "up", "check", "eval", "tail", "schemas"]
 GROUPS = {"topics": ["create", "list", "describe"], "dead-letters": ["list", "show", "requeue", "dismiss"]}
 
 

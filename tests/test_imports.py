@@ -19,7 +19,7 @@ PACKAGES = {
 }
 """Each package, and which of ours it may import."""
 LAYERS = (
-    {"answers", "broker", "causes", "complaints", "config", "process", "snapshots"},
+    {"answers", "broker", "causes", "legible", "complaints", "config", "process", "snapshots"},
     {"plugins", "prompts", "topics"},
     {"sampling", "stream", "workers"},
     {"releases", "telemetry"},

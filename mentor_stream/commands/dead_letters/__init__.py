@@ -1,6 +1,5 @@
 """`mentor-stream dead-letters`: look at the records that nobody could read, put them back or aside."""
 
-import re
 import sys
 import time
 from collections.abc import Sequence
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mentor_stream.commands.arguments import AsJson, ConfigFile
+from mentor_stream.commands.moment import moment
 from mentor_stream.commands.output import print_json
 from mentor_stream.commands.run import load, on_broker
 
@@ -25,7 +25,6 @@ app = typer.Typer(
 
 Places = Annotated[list[int] | None, typer.Argument(metavar="[PLACE]...", help="Offsets, as listed.", min=0)]
 Topic = Annotated[str | None, typer.Option(help="Only those of this topic, such as queries.")]
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 @app.command("list", epilog="Example: mentor-stream dead-letters list examples/chain/demo.toml --since 2h")
@@ -166,15 +165,3 @@ async def _dismiss(
         return await dismiss_unrequeueable(broker, run, chosen, sure=sure)
     absent = [Dismissal(place, False, letters.ABSENT) for place in places if place not in known]
     return absent + await dismiss(broker, run, [known[place] for place in places if place in known])
-
-
-def moment(text: str, now: float) -> float:
-    """Seconds since the epoch that `2h` (ago) or an ISO time means. Raises typer.BadParameter."""
-    from datetime import datetime
-
-    if ago := re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text):
-        return max(0.0, now - float(ago[1]) * UNITS[ago[2]])
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except (ValueError, OverflowError) as error:
-        raise typer.BadParameter(f"--since {text}: expected 90s, 30m, 2h, 7d or 2026-11-30T12:00") from error

@@ -8,8 +8,8 @@ from typing import Any
 
 import typer
 
+from mentor_stream import legible
 from mentor_stream.commands import output
-from mentor_stream.commands.dead_letters import legible
 from mentor_stream.commands.dead_letters.dismiss import Dismissal
 from mentor_stream.commands.dead_letters.letters import Letter, spelled
 from mentor_stream.commands.dead_letters.requeue import Outcome, unreadable

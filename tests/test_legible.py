@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import schemas
-from mentor_stream.commands.dead_letters import legible
+from mentor_stream import legible
 from tests.builders import a_group
 
 values = st.recursive(

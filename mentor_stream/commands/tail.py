@@ -1,0 +1,88 @@
+"""`mentor-stream tail`: a run's stream as it goes by."""
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from mentor_stream.commands.arguments import ConfigFile
+from mentor_stream.commands.moment import moment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+app = typer.Typer()
+
+What = Literal["hints", "groups", "collapsed", "diagnoses", "guided", "queries", "policies", "dead-letters"]
+FILTERS = {
+    "outcome": ("diagnoses",),
+    "guide": ("hints", "diagnoses", "guided", "groups", "collapsed"),
+    "verdict": ("groups", "collapsed"),
+    "question": ("hints", "groups", "collapsed", "diagnoses", "guided", "queries"),
+}
+"""What each filter has anything to choose from."""
+STYLES = {"head": "bold", "good": "green", "bad": "red", "hint": "cyan"}
+
+
+@app.command(epilog="Example: mentor-stream tail hints examples/chain/demo.toml --since 10m")
+def tail(
+    what: Annotated[What, typer.Argument(metavar="WHAT", help="hints, or a topic: groups, collapsed, ...")],
+    config: ConfigFile,
+    since: Annotated[
+        str | None, typer.Option(help="From 90s, 30m, 2h, 7d ago on, or from 2026-11-30T12:00.")
+    ] = None,
+    last: Annotated[int, typer.Option(min=0, help="Without --since: so many of each partition first.")] = 10,
+    follow: Annotated[bool, typer.Option(help="Go on with what comes, until Ctrl-C.")] = True,
+    question: Annotated[
+        str | None, typer.Option(help="Only with this in the question, or of this id.")
+    ] = None,
+    outcome: Annotated[
+        str | None, typer.Option(help="Only cases that ended so, such as hint or silent.")
+    ] = None,
+    guide: Annotated[str | None, typer.Option(help="Only of this guide.")] = None,
+    verdict: Annotated[str | None, typer.Option(help="Only groups with such an answer, as right.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line instead.")] = False,
+) -> None:
+    """Show hints and what came of them, or a topic's records, in words. Nobody's place is moved by it.
+
+    hints: the question, what went wrong, the hint, and how it then was answered with it.
+    """
+    from mentor_stream import tools
+    from mentor_stream.commands.run import load
+
+    wanted = {"question": question, "outcome": outcome, "guide": guide, "verdict": verdict}
+    for name, value in wanted.items():
+        if value is not None and what not in FILTERS[name]:
+            raise typer.BadParameter(f"--{name} is for {', '.join(FILTERS[name])}: {what} have none")
+    loaded = load(config)
+    start = None if since is None else moment(since, time.time())
+    show = _json if json else _printer()
+    try:
+        tools.load("tail").tail(loaded, what, wanted, show, since=start, count=last, follow=follow)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+def _json(_: "Sequence[tuple[str, str]]", document: dict[str, Any]) -> None:
+    import json
+
+    typer.echo(json.dumps(document, allow_nan=False))
+
+
+def _printer() -> "Callable[[Sequence[tuple[str, str]], dict[str, Any]], None]":
+    """Prints lines: as wide as the terminal and in colour there, whole and plain into a pipe."""
+    import sys
+
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=sys.stdout)
+
+    def show(lines: "Sequence[tuple[str, str]]", _: dict[str, Any]) -> None:
+        for text, style in lines:
+            if console.is_terminal:
+                console.print(Text(text, style=STYLES.get(style, "")), overflow="fold")
+            else:
+                typer.echo(text)
+
+    return show

@@ -1,0 +1,135 @@
+"""`mentor-stream tail` on a real stream: it shows what goes by, and nobody notices."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import anyio
+import pytest
+
+from mentor_stream import stream, topics
+from mentor_stream.broker import TopicPartition
+from tests.builders import a_group, a_guided_query, a_query, a_record_of_each_kind
+from tests.cluster import Cluster, needs_nodes
+from tests.runs import mentor_stream, url, write_config
+
+QUERY = a_guided_query(a_query("What is 2 + 3?"), hint="Count on.")
+
+
+def prepared(directory: Path) -> str:
+    """A run with a lesson, its group, a plain collapsed group and a record nobody can read; its config."""
+
+    async def main() -> None:
+        async with stream.connect(url(directory), "run", "rollout") as run:
+            await run.publish(topics.COLLAPSED, a_group("WWWW"))
+            await run.publish(topics.GUIDED, QUERY)
+            await run.publish(topics.DIAGNOSES, a_record_of_each_kind()["diagnosis"])
+            await run.publish(topics.GROUPS, a_group("RWWW", query=QUERY))
+            async with run.broker.producer() as producer:
+                await producer.send(run.name(topics.GROUPS), b"key", b"no record")
+
+    anyio.run(main, backend="trio")
+    return write_config(directory, name="run")
+
+
+@contextmanager
+def _following(what: str, config: str) -> Iterator[IO[str]]:
+    """The lines of a tail in a process of its own, as they come; a silent one is killed after a minute."""
+    command = [sys.executable, "-m", "mentor_stream.cli", "tail", what, config, "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        limit = threading.Timer(60, process.kill)
+        limit.start()
+        try:
+            assert process.stdout
+            yield process.stdout
+        finally:
+            limit.cancel()
+            process.send_signal(signal.SIGINT)
+            process.wait(20)
+
+
+def test_the_hints_are_shown_with_what_came_of_them(tmp_path: Path):
+    config = prepared(tmp_path)
+    shown = mentor_stream("tail", "hints", config, "--no-follow").stdout
+    assert shown.index("Count on.") < shown.index("with its hint 1 of 4 right")
+    assert "\x1b" not in shown
+    first, second = map(
+        json.loads, mentor_stream("tail", "hints", config, "--no-follow", "--json").stdout.splitlines()
+    )
+    assert (first["event"], first["query"]["hint"]["text"], second["right"]) == ("hint", "Count on.", 1)
+    assert mentor_stream("tail", "hints", config, "--no-follow", "--guide", "other").stdout == ""
+
+
+def test_a_record_nobody_can_read_is_shown_and_stays_what_it_is(tmp_path: Path):
+    config = prepared(tmp_path)
+    shown = mentor_stream("tail", "groups", config, "--no-follow").stdout
+    assert "1 of 4 right" in shown
+    assert "cannot be read: ForeignRecord" in shown
+
+    async def main() -> None:
+        async with stream.connect(url(tmp_path), "run", "looker") as run:
+            assert await run.bounds(topics.DEAD_LETTERS) == {TopicPartition("run.dead-letters", 0): (0, 0)}
+            assert await run.lag(topics.COLLAPSED) == 1, "no group's place was moved"
+
+    anyio.run(main, backend="trio")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["policies", "--verdict", "right"], "--verdict is for groups, collapsed"),
+        (["hints", "--outcome", "hint"], "--outcome is for diagnoses"),
+        (["groups", "--since", "yesterday"], "--since yesterday: expected 90s"),
+    ],
+)
+def test_what_makes_no_sense_is_said(tmp_path: Path, arguments: list[str], problem: str):
+    what, *options = arguments
+    done = mentor_stream("tail", what, prepared(tmp_path), *options)
+    assert done.returncode == 2
+    assert problem in " ".join(done.stderr.split())
+
+
+def test_a_run_that_there_is_not_is_said_and_not_made(tmp_path: Path):
+    done = mentor_stream("tail", "hints", write_config(tmp_path, name="run"))
+    assert done.returncode == 2
+    assert not list(tmp_path.glob("*.db"))
+
+
+def test_what_comes_later_is_shown_when_it_comes(tmp_path: Path):
+    config = prepared(tmp_path)
+    with _following("groups", config) as shown:
+        assert json.loads(shown.readline())["unreadable"] is None
+
+        async def main() -> None:
+            async with stream.connect(url(tmp_path), "run", "rollout") as run:
+                await run.publish(topics.GROUPS, a_group("RRRW", query=a_query("Later?", position=7)))
+
+        anyio.run(main, backend="trio")
+        lines = [json.loads(shown.readline()) for _ in range(2)]
+    assert lines[0]["unreadable"]
+    assert lines[1]["record"]["query"]["question"] == "Later?"
+
+
+@needs_nodes
+def test_a_broker_that_dies_and_comes_back_is_read_on(tmp_path: Path):
+    with Cluster(tmp_path / "kafka") as node:
+
+        async def send(*questions: str) -> None:
+            async with stream.connect(node.url, "run", "rollout") as run:
+                for place, question in enumerate(questions):
+                    await run.publish(topics.GROUPS, a_group(query=a_query(question, position=place)))
+
+        anyio.run(send, "Before?", backend="trio")
+        config = write_config(tmp_path, name="run", broker=node.url)
+        with _following("groups", config) as shown:
+            assert json.loads(shown.readline())["record"]["query"]["question"] == "Before?"
+            node.kill(1)
+            node.start(1)
+            anyio.run(send, "After?", backend="trio")
+            assert json.loads(shown.readline())["record"]["query"]["question"] == "After?"
