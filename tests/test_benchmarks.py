@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.rows import Wanted, row
+from tests.producers.rewards.verifiers import needs_bubblewrap
 
 ROOT = Path(__file__).parents[1]
 
@@ -57,6 +58,12 @@ def test_the_broker_benchmark_has_a_row_for_every_promise(rows: list[dict[str, o
             {"mentor.in-flight-8", "mentor.in-flight-16", "mentor.mentors-2", "mentor.memory.growth"},
         ),
         ("answers", [], {"answers.cases.agreement", "answers.later.agreement", "answers.throughput"}),
+        pytest.param(
+            "sandbox",
+            [],
+            {"sandbox.run", "code.test", "code.call", "code.judge", "code.agreement", "choice.agreement"},
+            marks=needs_bubblewrap,
+        ),
         ("datasets", [], {"datasets.jsonl.rows", "datasets.parquet.memory.large"}),
         (
             "trainer",

@@ -16,15 +16,15 @@ class Config(Section):
     that pass; right is still all of them."""
     sandbox: Literal["bubblewrap", "rlimits"] = "bubblewrap"
     """`rlimits` keeps a program from nothing that your user may read, write or delete: not for a policy."""
-    test_seconds: float = Field(6, gt=0)
+    test_seconds: float = Field(default=6, gt=0)
     """CPU seconds of a program in one test; three times as many by the clock."""
-    total_seconds: float = Field(60, gt=0)
+    total_seconds: float = Field(default=60, gt=0)
     """The same in all tests of one completion together."""
-    memory_megabytes: int = Field(1024, ge=128)
+    memory_megabytes: int = Field(default=1024, ge=128)
     """Address space of a program."""
-    output_megabytes: int = Field(16, ge=1)
+    output_megabytes: int = Field(default=16, ge=1)
     """Most that a program may print in one run."""
-    disk_megabytes: int = Field(16, ge=1)
+    disk_megabytes: int = Field(default=16, ge=1)
     """What it may keep in /tmp, which is memory and gone after the run; also its largest file."""
     python: Path | None = None
     """The interpreter, with its packages. Left out: the one that runs this, and the standard library only."""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -85,15 +86,13 @@ def execute(
     """
     with ExitStack() as stack:
         contents = (given, job.encoded(), sandbox.filter)
-        stdin, job_at, filter_at = (stack.enter_context(_sealed(content)) for content in contents)
-        process = stack.enter_context(
-            _started(sandbox.command(job_at, filter_at), stdin, (job_at, filter_at))
-        )
-        return _Watch(process, sandbox.generations, allowed, line).until_the_end()
+        stdin, job_at, filter_at = (stack.enter_context(sealed(content)) for content in contents)
+        process = stack.enter_context(started(sandbox.command(job_at, filter_at), stdin, (job_at, filter_at)))
+        return Watch(process, sandbox.generations, allowed, line).until_the_end()
 
 
 @contextmanager
-def _sealed(content: bytes) -> Generator[int]:
+def sealed(content: bytes) -> Generator[int]:
     """A descriptor from which these bytes are read, and that nobody can write to."""
     import fcntl
 
@@ -109,7 +108,8 @@ def _sealed(content: bytes) -> Generator[int]:
 
 
 @contextmanager
-def _started(command: list[str], stdin: int, kept: tuple[int, ...]) -> Generator[subprocess.Popen[bytes]]:
+def started(command: list[str], stdin: int, kept: tuple[int, ...]) -> Generator[subprocess.Popen[bytes]]:
+    """A process, ended with all that is in its sandbox when nobody wants it any more. Raises NotStarted."""
     try:
         process = subprocess.Popen(
             command,
@@ -141,7 +141,7 @@ def _kill_all(process: "subprocess.Popen[bytes]") -> None:
 
 
 @dataclass
-class _Watch:
+class Watch:
     """Reads a process until it ends or has to be ended."""
 
     process: "subprocess.Popen[bytes]"
@@ -160,9 +160,14 @@ class _Watch:
     """The line that is waited for."""
     spent: float = 0.0
     """CPU seconds up to then."""
+    feed: int | None = None
+    """A pipe that does not block, where the process is told things as it goes."""
+    told: bytearray = field(default_factory=bytearray)
+    """What has not gone into it yet."""
 
     def until_the_end(self) -> Run:
-        end = self._watched()
+        """What came of it. Raises NotStarted."""
+        end = self.watched()
         _kill_all(self.process)
         if end is None:
             self.run.end, self.run.status = self._how_it_left()
@@ -173,27 +178,42 @@ class _Watch:
         self._check_start()
         return self.run
 
-    def _watched(self) -> End | None:
+    def watched(self) -> End | None:
         """Why the process has to be ended; None when it ends by itself."""
         assert self.process.stdout is not None
         assert self.process.stderr is not None
+        out, errors = self.process.stdout.fileno(), self.process.stderr.fileno()
         over = os.pidfd_open(self.process.pid)
         with selectors.DefaultSelector() as selector:
             try:
-                for pipe in (self.process.stdout, self.process.stderr):
-                    os.set_blocking(pipe.fileno(), False)
-                    selector.register(pipe.fileno(), selectors.EVENT_READ, pipe is self.process.stdout)
+                for pipe in (out, errors):
+                    os.set_blocking(pipe, False)
+                    selector.register(
+                        pipe, selectors.EVENT_READ, partial(self._drain, pipe, stdout=pipe == out)
+                    )
+                if self.feed is not None:
+                    selector.register(self.feed, selectors.EVENT_WRITE, partial(self._tell, self.feed))
                 selector.register(over, selectors.EVENT_READ)
                 while True:
                     events = selector.select(TICK_SECONDS)
                     ended = any(key.fd == over for key, _ in events)
                     for key in [key for key in selector.get_map().values() if key.fd != over]:
-                        if not self._drain(key.fd, stdout=key.data):
+                        if not key.data():
                             selector.unregister(key.fd)
                     if (reason := self._overdrawn()) or ended:
                         return reason
             finally:
                 os.close(over)
+
+    def _tell(self, pipe: int) -> bool:
+        """Write what there is to be told, as far as there is room; False when all of it is on its way."""
+        try:
+            del self.told[: os.write(pipe, self.told[:_READ])]
+        except BlockingIOError:
+            return True
+        except BrokenPipeError:
+            self.told.clear()
+        return bool(self.told)
 
     def _drain(self, pipe: int, *, stdout: bool) -> bool:
         """Read what is there, within the allowance; False at the end of the pipe."""

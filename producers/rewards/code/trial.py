@@ -2,11 +2,13 @@
 
 import json
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
 from mentor_stream.answers.programs import Test
+from producers.rewards.base import Unscorable
 from producers.rewards.code.comparison import same_output, same_value
 from producers.rewards.code.config import Config
 from producers.rewards.code.execution import Allowance, Job, Run, execute
@@ -60,7 +62,7 @@ class Trial:
     def _printed(self, test: Test) -> Outcome:
         run = self._run(Job(self._preamble, self._program), test.input.encode(errors="surrogatepass"))
         if run.end != "left" or run.status:
-            return self._failed(run)
+            return failed(run, self._config)
         if same_output(run.output.decode(errors="surrogateescape"), test.output):
             return Outcome(True)
         return Outcome(
@@ -79,7 +81,7 @@ class Trial:
 
         run = self._run(job, b"", line)
         if run.end != "stopped" and len(found) < len(tests):
-            found.append(self._failed(run))
+            found.append(failed(run, self._config))
         return found
 
     def _run(self, job: Job, given: bytes, line: Callable[[bytes], bool] | None = None) -> Run:
@@ -97,19 +99,30 @@ class Trial:
         total = self._config.total_seconds
         return self._cpu >= total or self._clock >= CLOCK_FACTOR * total
 
-    def _failed(self, run: Run) -> Outcome:
-        """A run that did not come to its end, in words."""
-        test = self._config.test_seconds
-        if run.end == "cpu":
-            return Outcome(False, f"takes more than {test:g} CPU seconds", True)
-        if run.end == "clock":
-            return Outcome(False, f"takes more than {CLOCK_FACTOR * test:g} s by the clock", True)
-        if run.end == "output":
-            return Outcome(False, f"prints more than {self._config.output_megabytes} MB")
-        if run.end == "signal":
-            return Outcome(False, f"is ended by {_signal(run.status)}", run.status in _FROM_OUTSIDE)
-        said = _last_line(run.errors) if run.status else ""
-        return Outcome(False, said or f"ends with status {run.status} before it has answered")
+
+def failed(run: Run, config: Config) -> Outcome:
+    """A run that did not come to its end, in words."""
+    test = config.test_seconds
+    if run.end == "cpu":
+        return Outcome(False, f"takes more than {test:g} CPU seconds", True)
+    if run.end == "clock":
+        return Outcome(False, f"takes more than {CLOCK_FACTOR * test:g} s by the clock", True)
+    if run.end == "output":
+        return Outcome(False, f"prints more than {config.output_megabytes} MB")
+    if run.end == "signal":
+        return Outcome(False, f"is ended by {_signal(run.status)}", run.status in _FROM_OUTSIDE)
+    said = _last_line(run.errors) if run.status else ""
+    return Outcome(False, said or f"ends with status {run.status} before it has answered")
+
+
+def check_the_machine(sandbox: Sandbox, config: Config) -> None:
+    """Nobody is condemned for time on a machine that has none. Raises NotStarted, Unscorable."""
+    clock = CLOCK_FACTOR * config.test_seconds
+    allowed = Allowance(config.test_seconds, clock, config.test_seconds, clock, 1000)
+    began = time.monotonic()
+    run = execute(sandbox, Job("", "pass"), allowed)
+    if run.end != "left" or time.monotonic() - began > max(1.0, clock / 4):
+        raise Unscorable("this machine is too busy to hold any program to its time")
 
 
 def arguments(test: Test) -> str:

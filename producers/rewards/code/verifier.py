@@ -1,18 +1,17 @@
 """The verdict on a completion: right when its program passes every test of the reference."""
 
 import json
-import time
 from itertools import islice
 
 import schemas
 from mentor_stream.answers.programs import Task, function_name, read_task
 from producers.rewards.base import Judgement, Unscorable
 from producers.rewards.code.config import Config
-from producers.rewards.code.execution import START_SECONDS, Allowance, Job, execute
+from producers.rewards.code.execution import START_SECONDS
 from producers.rewards.code.program import last_program
 from producers.rewards.code.sandbox import NotStarted
 from producers.rewards.code.starting import ready
-from producers.rewards.code.trial import CLOCK_FACTOR, Outcome, Trial, arguments
+from producers.rewards.code.trial import CLOCK_FACTOR, Outcome, Trial, arguments, check_the_machine
 
 
 def clock_seconds(config: Config) -> float:
@@ -36,7 +35,7 @@ class CodeReward:
         try:
             outcomes = self._wanted(trial, task)
             if any(outcome.doubtful for outcome in outcomes):
-                self._check_the_machine()
+                check_the_machine(self._sandbox, self._config)
         except NotStarted as error:
             raise Unscorable(str(error)) from error
         return self._judged(outcomes, len(task.tests))
@@ -59,15 +58,6 @@ class CodeReward:
         if self._config.reward == "all":
             return Judgement(False, 0.0, remark)
         return Judgement(False, passed / total, f"passes {passed} of {total} tests; {remark}")
-
-    def _check_the_machine(self) -> None:
-        """Nobody is condemned for time on a machine that has none. Raises NotStarted, Unscorable."""
-        clock = CLOCK_FACTOR * self._config.test_seconds
-        allowed = Allowance(self._config.test_seconds, clock, self._config.test_seconds, clock, 1000)
-        began = time.monotonic()
-        run = execute(self._sandbox, Job("", "pass"), allowed)
-        if run.end != "left" or time.monotonic() - began > max(1.0, clock / 4):
-            raise Unscorable("this machine is too busy to hold any program to its time")
 
 
 def _task(query: schemas.Query) -> Task:
