@@ -25,7 +25,7 @@ def read(path: Path, config: DataConfig, setting: str) -> Dataset:
         row = _row(record.place, Columns(f"{path} {record.place}", record.columns), config, setting)
         rows.append(row)
         keys.append(repeats.key(row.question))
-        answers.append(repeats.key(row.answer))
+        answers.append(repeats.number(row.answer.strip()))
     if not rows:
         raise DatasetError(f"{setting} is {str(path)!r}: it holds no questions.")
     asked = _array(keys)

@@ -16,7 +16,12 @@ def key(question: str) -> int:
     other questions share a number by chance once in 2**64 pairs.
     """
     plain = " ".join(unicodedata.normalize("NFC", question).casefold().split()).rstrip(" .?!:")
-    return int.from_bytes(blake2b(plain.encode(), digest_size=8).digest(), "little")
+    return number(plain)
+
+
+def number(text: str) -> int:
+    """A number below 2**64 for a text as it is."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 def repeated(keys: Keys) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,8 @@ VERIFIER = "code"
 REMEDY = "data.preset 'livecodebench' wants it; for another dataset take data.preset out."
 _STARTER = "\n\nComplete this code:\n```python\n{code}\n```"
 _STDIN = "\n\nRead from the standard input and write to the standard output."
+_NAMES = 50
+"""Characters that a test's JSON has besides its values."""
 
 log = logging.getLogger(__name__)
 
@@ -61,10 +63,10 @@ def _json(columns: Columns, column: str) -> Any:
 
 
 def _within(tests: list[dict[str, Any]], size: int) -> list[dict[str, Any]]:
-    """The first tests, as many as `size` bytes of JSON hold."""
+    """The first tests, as many as have about `size` bytes as JSON."""
     kept: list[dict[str, Any]] = []
     for test in tests:
-        size -= len(json.dumps(test))
+        size -= _NAMES + sum(len(str(value)) for value in test.values())
         if size < 0:
             break
         kept.append(test)
