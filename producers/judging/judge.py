@@ -1,6 +1,7 @@
 """Judges whole groups through worker processes, so that no completion can take the rollout worker down."""
 
 import logging
+import math
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -45,8 +46,8 @@ class RewardConfig(Section):
     workers: int = Field(2, ge=1)
     """Processes that judge at once."""
     timeout_seconds: int = Field(4, ge=1)
-    """CPU seconds for judging the completions of one question; three times as many by the clock, or what the
-    verifier asks for, then for each completion."""
+    """CPU seconds for judging the completions of one question; three times as many by the clock. A verifier
+    that asks for more is given that, by the clock and for each completion."""
     memory_megabytes: int = Field(1024, ge=128)
     """Address space of one worker process."""
 
@@ -137,7 +138,7 @@ async def running(config: RewardConfig) -> AsyncGenerator[Judge]:
         config.verifier,
         size=config.workers,
         timeout=max(CLOCK_FACTOR * config.timeout_seconds, asked),
-        cpu_seconds=config.timeout_seconds,
+        cpu_seconds=max(config.timeout_seconds, math.ceil(asked)),
         memory_megabytes=config.memory_megabytes,
     ) as pool:
         yield Judge(pool, config, slow=asked > 0)

@@ -100,7 +100,7 @@ async def test_a_slow_verifier_is_given_its_time_for_each_completion() -> None:
 async def test_a_verifier_that_cannot_be_made_is_named_before_anything_is_judged() -> None:
     for kind, text in [
         ("tests.hostile:Unbuildable", "no tools here"),
-        ("mth", "known: choice, code, exact, math, weighted"),
+        ("mth", "known: .*exact, math"),
     ]:
         with pytest.raises(workers.WorkerDied, match=text):
             async with running(RewardConfig(verifier={"kind": kind})):

@@ -184,7 +184,7 @@ def _limited(limits: Limits) -> list[str]:
     stack = STACK_BYTES if hard == resource.RLIM_INFINITY else min(STACK_BYTES, hard)
     cpu = math.ceil(limits.cpu_seconds) + 1
     bounds = {
-        "as": limits.memory_bytes, "core": 0, "cpu": cpu, "fsize": limits.disk_bytes, "nofile": OPEN_FILES,
+        "as": limits.memory_bytes, "core": 1, "cpu": cpu, "fsize": limits.disk_bytes, "nofile": OPEN_FILES,
         "nproc": THREADS, "stack": stack, "msgqueue": 0, "memlock": 0,
     }  # fmt: skip
     return ["/usr/bin/prlimit", *(f"--{name}={bound}" for name, bound in bounds.items())]

@@ -76,7 +76,7 @@ class Trial:
         onward = self._config.reward == "fraction"
 
         def line(answer: bytes) -> bool:
-            found.append(_answered(answer, tests[len(found)]))
+            found.append(answered(answer, tests[len(found)]))
             return len(found) < len(tests) and (found[-1].passed or onward)
 
         run = self._run(job, b"", line)
@@ -130,7 +130,7 @@ def arguments(test: Test) -> str:
     return json.dumps([json.loads(line) for line in test.input.split("\n") if line.strip()])
 
 
-def _answered(answer: bytes, test: Test) -> Outcome:
+def answered(answer: bytes, test: Test) -> Outcome:
     """What the runner, or the program in its place, says that a call came to."""
     try:
         found = json.loads(answer)
@@ -141,7 +141,8 @@ def _answered(answer: bytes, test: Test) -> Outcome:
     if "value" in found:
         same = same_value(found["value"], test.output)
         return Outcome(same, "" if same else "returns another value than expected")
-    return Outcome(False, _printable(str(found.get("error"))))
+    error = found.get("error")
+    return Outcome(False, _printable(error) if isinstance(error, str) else "returns what cannot be read")
 
 
 def _last_line(errors: bytes) -> str:

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mentor_stream.answers.programs import Test
 from producers.rewards.base import Judgement
 from producers.rewards.code.comparison import same_output, same_value
 from producers.rewards.code.execution import Job
 from producers.rewards.code.program import last_program, preamble
+from producers.rewards.code.trial import answered
 from tests.builders import a_query
 from tests.producers.rewards.labelled import Labelled, programs
 from tests.producers.rewards.verifiers import judged, needs_bubblewrap, verifier
@@ -90,6 +92,26 @@ def test_values_are_compared_as_data() -> None:
 def test_output_is_the_same_both_ways_round(one: str, other: str) -> None:
     assert same_output(one, one)
     assert same_output(one, other) is same_output(other, one)
+
+
+BYTES = st.binary(max_size=30) | st.text("19eE.+-_ \nNasinf\u0661\u2028", max_size=30).map(str.encode)
+
+
+@given(BYTES, BYTES)
+def test_no_bytes_break_the_comparison(printed: bytes, expected: bytes) -> None:
+    one, other = (text.decode(errors="surrogateescape") for text in (printed, expected))
+    assert same_output(one, other) in (True, False)
+
+
+@given(
+    st.sampled_from([b'{"value": ', b'{"error": ', b"", b'{"value"']),
+    BYTES | st.integers(1, 3000).map(lambda depth: b"[" * depth + b"]" * depth),
+    st.sampled_from([b"}", b""]),
+)
+def test_no_answer_breaks_the_reading(head: bytes, body: bytes, tail: bytes) -> None:
+    outcome = answered(head + body + tail, Test("1", '"471100112233"', "functional"))
+    assert not outcome.passed
+    assert outcome.remark.isprintable()
 
 
 @given(st.text(), st.text(), st.lists(st.text("abc1")))
