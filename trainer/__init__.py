@@ -8,7 +8,8 @@ learning/    one batch: through the model, the loss, moved weights, what was mea
 grpo/        the formulas
 model/       the policy: config.json, layers, log-probs; number formats, hosts without CUDA
 hf/          Hugging Face directories in and out
-orders.py, ranks.py, stopping.py    what all ranks do together; the processes; how they are asked to end
+launch.py, ranks.py    the processes and how they find each other
+orders.py, stopping.py    what all ranks do together; how they are asked to end
 release.py, checkpoint.py, shards.py    what stays on disk
 report.py, journal.py, health.py    what is told, and when to give up
 component.py, config.py    the settings, and what must hold before it starts

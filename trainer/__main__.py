@@ -1,4 +1,4 @@
-"""One rank of the trainer: what torchrun starts."""
+"""One rank of the trainer, or all of them: what launch.py and torchrun start."""
 
 import sys
 from pathlib import Path

@@ -1,6 +1,5 @@
 """The trainer as a component: what must hold before it starts, and its start."""
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from mentor_stream.component import Component
 from mentor_stream.config import Config
 from mentor_stream.topics import TopicsConfig
+from trainer import launch
 from trainer.config import TrainerConfig
 from trainer.hf import parameters, tensorfiles
 from trainer.model import architecture, fp8, hardware
@@ -81,18 +81,15 @@ def _parallel_problems(model: Architecture, settings: TrainerConfig) -> Iterator
 def run(config: Config) -> None:
     """Train until the run is over or the process is asked to stop.
 
-    With more than one rank the process becomes torchrun, which starts this once per rank.
+    With more than one rank this starts itself once for each, unless it is one of them.
     """
     ranks = config.of(TrainerConfig).ranks
-    if ranks > 1 and "RANK" not in os.environ:
-        torchrun = [
-            sys.executable,
-            "-m",
-            "torch.distributed.run",
-            "--standalone",
-            f"--nproc-per-node={ranks}",
-        ]
-        os.execv(sys.executable, [*torchrun, "-m", "trainer", str(config.path)])  # noqa: S606
+    if launch.is_rank():
+        launch.end_with_starter()
+    elif ranks > 1:
+        if code := launch.run([sys.executable, "-m", "trainer", str(config.path)], ranks):
+            sys.exit(code)
+        return
     from trainer.model import cpu
 
     cpu.install()

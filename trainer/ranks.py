@@ -18,7 +18,7 @@ IDLE = timedelta(days=7)
 def start(
     *, tensor_parallel: int = 1, pipeline_parallel: int = 1, context_parallel: int = 1, seed: int
 ) -> None:
-    """Join the process group that torchrun described, or be alone in one."""
+    """Join the process group that the environment describes (launch.py, torchrun), or be alone in one."""
     cpu.install()
     torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     backend = "nccl" if torch.cuda.is_available() else "gloo"

@@ -5,6 +5,8 @@ process runs threads, so it must not fork, and a manager would survive a kill -9
 """
 
 import queue
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,19 +16,34 @@ from megatron.core import dist_checkpointing
 from megatron.core.dist_checkpointing.strategies import filesystem_async
 from megatron.core.dist_checkpointing.strategies.filesystem_async import FileSystemWriterAsync
 from megatron.core.dist_checkpointing.strategies.torch import TorchDistSaveShardedStrategy
+from torch.distributed.checkpoint.api import CheckpointException
 
 
 def save(state: dict[str, Any], directory: Path) -> None:
-    """Write every rank's part, and the random state. All ranks call it with the same directory."""
+    """Write every rank's part, and the random state. All ranks call it with the same directory.
+
+    Where one cannot write its part all of them raise, rank 0 with the reason.
+    """
     strategy = _InProcess("torch_dist", 1, thread_count=1)
-    dist_checkpointing.save(state | {"random": torch.get_rng_state()}, str(directory), strategy)
+    with _as_an_error():
+        dist_checkpointing.save(state | {"random": torch.get_rng_state()}, str(directory), strategy)
 
 
 def load(state: dict[str, Any], directory: Path) -> dict[str, Any]:
     """Read every rank's part, into the layout of `state`. Restores the random state."""
-    loaded: Any = dist_checkpointing.load(state | {"random": torch.get_rng_state()}, str(directory))
+    with _as_an_error():
+        loaded: Any = dist_checkpointing.load(state | {"random": torch.get_rng_state()}, str(directory))
     torch.set_rng_state(loaded["random"])
     return loaded
+
+
+@contextmanager
+def _as_an_error() -> Generator[None]:
+    """torch's own is a BaseException, which passes by whoever clears up after an error."""
+    try:
+        yield
+    except CheckpointException as error:
+        raise RuntimeError(str(error)) from error
 
 
 class _InProcess(TorchDistSaveShardedStrategy):
@@ -41,6 +58,7 @@ class _InProcess(TorchDistSaveShardedStrategy):
 
 
 def _write(transforms: list[Any], _: int, buckets: list[Any], results: queue.Queue[Any]) -> None:
+    """Into `results` goes what was written, or the error: megatron-core tells it to all ranks."""
     written: dict[int, Any] = {}
     for number, bucket in enumerate(buckets):
         done, tickets = queue.Queue[Any](), queue.Queue[int]()
@@ -48,5 +66,6 @@ def _write(transforms: list[Any], _: int, buckets: list[Any], results: queue.Que
         FileSystemWriterAsync.write_preloaded_data(transforms, number, bucket, done, tickets, True)  # pyright: ignore[reportArgumentType]
         _, written[number] = done.get()
         if isinstance(written[number], Exception):
-            raise written[number]
+            results.put(written[number])
+            return
     results.put(written)

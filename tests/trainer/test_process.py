@@ -180,7 +180,7 @@ def test_the_run_ends_at_its_tokens_even_when_nothing_can_be_trained(
 
 
 def test_two_ranks_learn_what_one_learns(tmp_path: Path, whole: Recording, groups: list[Group]) -> None:
-    """Under torchrun: first the ranks share each layer, then, resumed, each batch."""
+    """First the ranks share each layer, then, resumed, each batch."""
     recording = Recording(tmp_path, whole.policy)
     recording.append(groups)
     for versions, split in ((3, "tensor_parallel"), (5, "data_parallel")):
