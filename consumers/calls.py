@@ -87,6 +87,6 @@ class Calls:
             prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.completion_tokens,
             cost=usage.cost,
-            seconds=seconds,
+            seconds=seconds if usage.kept_seconds is None else usage.kept_seconds,
         )
         self.made.append(call)

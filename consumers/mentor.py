@@ -5,25 +5,24 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterable
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal
 
 import anyio
 from anyio.abc import TaskGroup
-from pydantic import Field, NonNegativeInt
 
 from consumers import casework, spending
 from consumers.backlog import Backlog, Line, Passed
 from consumers.budget import budget
 from consumers.casework import Action
+from consumers.config import GUIDES, MentorConfig
 from consumers.guides.base import Lesson
-from consumers.leak.guard import GuardMode, guarding
+from consumers.leak.guard import guarding
 from consumers.tally import Tally
 from consumers.teaching import Teacher
 from mentor_stream import plugins, releases, telemetry, topics
 from mentor_stream.broker import MessageTooLarge
 from mentor_stream.complaints import Complaints
 from mentor_stream.component import Component
-from mentor_stream.config import Config, Section
+from mentor_stream.config import Config
 from mentor_stream.process import serve
 from mentor_stream.prompts import PromptConfig
 from mentor_stream.sampling import RolloutConfig
@@ -31,7 +30,6 @@ from mentor_stream.stream import Delivery, Stream, opened
 from mentor_stream.topics import TopicsConfig
 from schemas import Diagnosis, Group, Outcome, OversizedRecord, PolicyRelease, Query
 
-GUIDES = "consumers.guides"
 REPORT_SECONDS = 1.0
 PASSED_OVER_AT_ONCE = 64
 """Cases that no guide sees and that are being recorded: reading waits when there are more."""
@@ -40,28 +38,6 @@ MOST_WAITING_BYTES = 256 * 2**20
 """Of the cases that wait; what it is that max_backlog bounds when completions are very long."""
 
 log = logging.getLogger(__name__)
-
-
-class MentorConfig(Section):
-    """Section [mentor]."""
-
-    table: ClassVar[str] = "mentor"
-
-    guide: dict[str, Any] = Field(default_factory=lambda: {"kind": "none"})
-    """The mentor policy: `kind` (fdcg, critique, static, filter, none, or your own) and its options."""
-    concurrency: int = Field(16, ge=1, le=100_000)
-    """Cases worked on at once."""
-    max_case_age: NonNegativeInt | Literal["unlimited"] = 4
-    """Skip a collapsed group this many policy versions old; its mistakes are not today's."""
-    max_backlog: Annotated[int, Field(ge=1, le=1_000_000)] | Literal["unlimited"] = 256
-    """Cases that wait while `concurrency` are worked on: the newest is next, and when there are more the
-    oldest is given up. Unlimited leaves them on the stream, in their order, until there is time for them."""
-    max_rounds: int = Field(1, ge=1)
-    """Lessons on one question before it is given up; each sees the hints of those before."""
-    leak_guard: GuardMode = "auto"
-    """How hints are searched for the answer: `math` in any equivalent spelling, `code` for lines of the
-    solution, hidden tests and programs, `auto` as code where the reference holds tests and as math elsewhere,
-    `text` as the reference is written, `off` for references that are no secret."""
 
 
 class Mentor:

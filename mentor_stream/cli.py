@@ -11,7 +11,17 @@ from pathlib import Path
 import typer
 
 from mentor_stream.causes import causes
-from mentor_stream.commands import check, components, dead_letters, evaluation, schemas, tail, topics, up
+from mentor_stream.commands import (
+    check,
+    components,
+    dead_letters,
+    evaluation,
+    replay,
+    schemas,
+    tail,
+    topics,
+    up,
+)
 
 app = typer.Typer(
     name="mentor-stream",
@@ -22,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # rich help takes twice the time
 )
 
-for command in (components, up, check, evaluation, tail, schemas, topics, dead_letters):
+for command in (components, up, check, evaluation, tail, replay, schemas, topics, dead_letters):
     app.add_typer(command.app)
 
 

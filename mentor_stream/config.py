@@ -24,6 +24,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 ENV_PREFIX = "MENTOR_STREAM__"
+RUN_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,100}$"
 
 Known = Mapping[str, Sequence[str]]
 """The names that there are in a table, by its place: none is the outermost."""
@@ -65,7 +66,7 @@ class RunConfig(Section):
 
     table: ClassVar[str] = "run"
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,100}$")
+    name: str = Field(pattern=RUN_NAME)
     """Namespace of the run's topics."""
     directory: Path
     """Where the run keeps snapshots, checkpoints, logs and results."""

@@ -8,7 +8,8 @@ import pytest
 
 from tests.runs import as_process
 
-COMMANDS = ["feed", "rollout", "mentor", "train", "evaluate", "up", "check", "eval", "tail", "schemas"]
+COMPONENTS = ["feed", "rollout", "mentor", "train", "evaluate"]
+COMMANDS = [*COMPONENTS, "up", "check", "eval", "tail", "replay", "schemas"]
 GROUPS = {"topics": ["create", "list", "describe"], "dead-letters": ["list", "show", "requeue", "dismiss"]}
 
 

@@ -12,6 +12,8 @@ completion.py    what is in a response; replies.py: the JSON in its text
 templates.py     what the model is told
 usage.py         what that cost
 
+kept.py keeps replies, so that the same questions can be put again (replay).
+
 settings.py is what a config says of all this; server.py is an endpoint itself, and alone knows a client.
 """
 

@@ -3,14 +3,15 @@
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 import anyio
 
-from consumers.chat import completion, routes, tokens
+from consumers.chat import completion, kept, routes, tokens
 from consumers.chat.allowance import Allowance, Spent
 from consumers.chat.circuit import Health
-from consumers.chat.dialect import Schema
+from consumers.chat.dialect import Schema, first_dialect
 from consumers.chat.replies import UnreadableReply
 from consumers.chat.retries import LONGEST_PAUSE, PATIENCE, Failure, Kind, TimedOut, backoff
 from consumers.chat.server import Server, Servers
@@ -127,18 +128,37 @@ class Chat:
         return place
 
     async def _request(self, place: int, asked: _Question, read: Callable[[str], T]) -> T:
-        """One request, in its turn. Raises Failure, Spent."""
-        server = self._targets[place].server
-        async with server.turn():
-            if server.route(anyio.current_time()).health is Health.RESTING:
-                asked.failed.add(place)  # it failed others while this one waited for its turn
-                raise Failure(f"{server.url} fails and rests: {server.trouble}", Kind.DOWN)
-            response = await self._watched(place, asked)
+        """What `read` makes of one reply, new or kept. Raises Failure, Spent."""
+        target, case = self._targets[place], kept.current()
+        ask = partial(self._served, place, asked)
+        if case is None:
+            response = await ask()
+        else:
+            before = asked.requests
+            found = await case.reply(self._body(target, asked), ask)
+            response = found.response
+            asked.usage.kept_seconds = (asked.usage.kept_seconds or 0.0) + found.seconds
+            if asked.requests == before:
+                self._count(target, asked, response)
         try:
             return read(completion.text_of(response, self._asking.max_tokens))
         except UnreadableReply as error:
             cut = f"the reply was cut off at max_tokens = {self._asking.max_tokens}: "
             raise Failure(f"{cut if completion.is_cut(response) else ''}{error}", Kind.REPLY) from error
+
+    async def _served(self, place: int, asked: _Question) -> object:
+        """The response to one request, in its turn. Raises Failure, Spent."""
+        server = self._targets[place].server
+        async with server.turn():
+            if server.route(anyio.current_time()).health is Health.RESTING:
+                asked.failed.add(place)  # it failed others while this one waited for its turn
+                raise Failure(f"{server.url} fails and rests: {server.trouble}", Kind.DOWN)
+            return await self._watched(place, asked)
+
+    def _body(self, target: _Target, asked: _Question) -> dict[str, object]:
+        """All of a request that its reply depends on, whatever the endpoint has been learnt to take."""
+        options = first_dialect(self._asking.structured).options(self._asking, asked.schema)
+        return {"model": target.model, "messages": asked.messages, **options}
 
     async def _watched(self, place: int, asked: _Question) -> object:
         """The response, noted in the endpoint's health. Raises Failure, Spent."""
@@ -178,14 +198,19 @@ class Chat:
             raise
         finally:
             self._allowance.settle(reserved, spent, anyio.current_time())
+        self._count(target, asked, response)
+        if not completion.is_completion(response):
+            raise Failure("the response is no chat completion", Kind.DOWN)
+        return response
+
+    def _count(self, target: _Target, asked: _Question, response: object) -> None:
+        """What the response cost, or would have."""
         prices = {
             "input_price": target.address.input_price,
             "output_price": target.address.output_price,
         }
-        asked.usage.count(*(used or (0, 0)), **prices)
-        if not completion.is_completion(response):
-            raise Failure("the response is no chat completion", Kind.DOWN)
-        return response
+        asked.usage.model = target.model
+        asked.usage.count(*(completion.tokens_of(response) or (0, 0)), **prices)
 
     def _routes(self) -> list[routes.Route]:
         now = anyio.current_time()

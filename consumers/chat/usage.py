@@ -13,6 +13,8 @@ class Usage:
     completion_tokens: int = 0
     cost: float = 0.0
     """In the currency of the endpoint's prices; 0 where none are given."""
+    kept_seconds: float | None = None
+    """What its requests took when they were first made, where replies are kept (kept.py)."""
 
     def count(self, prompt: int, completion: int, *, input_price: float, output_price: float) -> None:
         """Add a request's tokens, at prices of a million."""

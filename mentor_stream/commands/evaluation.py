@@ -1,7 +1,6 @@
 """`mentor-stream eval`: how good a model is at known suites of questions."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,6 +55,7 @@ def evaluate(
     Stopped and started again, it goes on where it was. What a suite says of sampling, options replace.
     """
     from mentor_stream import tools
+    from mentor_stream.commands.progress import counting
     from mentor_stream.config import ConfigError
 
     evaluation = tools.load("evaluation")
@@ -72,7 +72,7 @@ def evaluate(
         "top_p": top_p,
         "max_new_tokens": max_new_tokens,
     }
-    with _progress() as progress:
+    with counting() as progress:
         document = evaluation.evaluate(
             suite,
             {name: value for name, value in options.items() if value is not None},
@@ -89,24 +89,6 @@ def evaluate(
             seed=seed,
         )
     _print(document, as_json=json)
-
-
-@contextmanager
-def _progress() -> Generator[Callable[[str, int, int], None]]:
-    """Shows, for each suite, how many of how many questions have been asked."""
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, TaskID, TimeRemainingColumn
-
-    console, tasks = Console(stderr=True), dict[str, TaskID]()
-    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-
-        def show(suite: str, done: int, total: int) -> None:
-            if suite not in tasks:
-                tasks[suite] = bar.add_task(suite, total=total)
-            bar.update(tasks[suite], completed=done)
-
-        yield show
 
 
 def _print(document: Mapping[str, Any], *, as_json: bool) -> None:

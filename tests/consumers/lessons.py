@@ -7,9 +7,10 @@ import anyio
 from msgspec.structs import replace
 
 from consumers.budget import Budget
+from consumers.config import MentorConfig
 from consumers.guides.base import Guide
 from consumers.leak.guard import Guard
-from consumers.mentor import Mentor, MentorConfig
+from consumers.mentor import Mentor
 from consumers.teaching import Teacher
 from mentor_stream import topics
 from mentor_stream.prompts import PromptConfig

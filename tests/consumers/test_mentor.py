@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 import schemas
 from consumers.budget import Budget
+from consumers.config import MentorConfig
 from consumers.guides.base import Case, Lesson
 from consumers.leak.guard import Guard
-from consumers.mentor import Mentor, MentorConfig
+from consumers.mentor import Mentor
 from consumers.teaching import Teacher
 from mentor_stream import topics
 from mentor_stream.broker.base import Message

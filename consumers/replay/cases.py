@@ -1,0 +1,82 @@
+"""Recorded collapsed groups, in an order that never changes: partition by partition."""
+
+import re
+from collections.abc import AsyncGenerator, Mapping
+
+import schemas
+from mentor_stream import topics
+from mentor_stream.broker import Bounds, Broker, TopicPartition
+from mentor_stream.config import ConfigError
+from mentor_stream.topics import LARGEST_RECORD_BYTES
+from schemas import Group
+
+Range = Mapping[TopicPartition, Bounds]
+"""Of each partition the first offset to read, and the one after the last."""
+_OFFSETS = re.compile(r"(\d+):(\d*)-(\d*)")
+
+
+class Cases:
+    """One pass over a range."""
+
+    def __init__(self, broker: Broker, wanted: Range) -> None:
+        self._broker, self._wanted = broker, wanted
+        self.unreadable = self.repeated = 0
+
+    @property
+    def count(self) -> int:
+        """Records in the range, at most."""
+        return sum(bounds.next - bounds.first for bounds in self._wanted.values())
+
+    async def read(self) -> AsyncGenerator[Group]:
+        """The groups, each once. What retention has taken and what cannot be read is passed over."""
+        seen: set[str] = set()
+        for place, (first, after) in sorted(self._wanted.items()):
+            if first >= after:
+                continue
+            async with self._broker.reader({place: first}, follow=False, on_gap="earliest") as messages:
+                async for message in messages:
+                    if message.offset >= after:
+                        break
+                    try:
+                        group = schemas.decode(message.value, Group, max_bytes=LARGEST_RECORD_BYTES)
+                    except schemas.RecordError:
+                        self.unreadable += 1
+                        continue
+                    if group.group_id in seen:
+                        self.repeated += 1
+                        continue
+                    seen.add(group.group_id)
+                    yield group
+
+
+async def between(broker: Broker, run: str, since: float | None, until: float | None) -> Range:
+    """What was appended from one moment to another, up to now. Raises UnknownTopic."""
+    name = topics.COLLAPSED.of(run)
+    bounds = await broker.bounds(name)
+    begins = await broker.offsets_at(name, since) if since is not None else {}
+    ends = await broker.offsets_at(name, until) if until is not None else {}
+    return {
+        place: Bounds(max(kept.first, begins.get(place, 0)), min(kept.next, ends.get(place, kept.next)))
+        for place, kept in bounds.items()
+    }
+
+
+async def at(broker: Broker, run: str, offsets: str) -> Range:
+    """What stands at offsets such as `0:17-40,1:-99`, ends included. Raises ConfigError, UnknownTopic."""
+    bounds = await broker.bounds(topics.COLLAPSED.of(run))
+    found: dict[TopicPartition, Bounds] = {}
+    for part in offsets.split(","):
+        read = _OFFSETS.fullmatch(part.strip())
+        place = TopicPartition(topics.COLLAPSED.of(run), int(read[1])) if read else None
+        if read is None or place is None:
+            raise ConfigError(
+                f"--offsets is {offsets!r}: expected PARTITION:FIRST-LAST, such as 0:17-40,1:-99"
+            )
+        if place not in bounds:
+            raise ConfigError(
+                f"--offsets is {offsets!r}: {place.topic} has {len(bounds)} partitions, from 0 on"
+            )
+        kept = bounds[place]
+        first, after = int(read[2] or 0), int(read[3]) + 1 if read[3] else kept.next
+        found[place] = Bounds(max(kept.first, first), min(kept.next, after))
+    return found

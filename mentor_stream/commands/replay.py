@@ -1,0 +1,83 @@
+"""`mentor-stream replay`: another mentor policy over the failures that a run has recorded."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mentor_stream.commands.arguments import AsJson
+from mentor_stream.commands.moment import moment
+
+app = typer.Typer()
+COUNTED = (
+    "cases", "calls", "refined", "redrafted", "leaks", "errors", "prompt_tokens", "completion_tokens", "cost",
+    "seconds", "unreadable", "repeated",
+)  # fmt: skip
+
+
+@app.command(
+    epilog="Example: mentor-stream replay --from examples/chain/demo.toml --to again --cache runs/replies"
+)
+def replay(
+    recorded: Annotated[Path, typer.Option("--from", help="The TOML file of the run with the failures.")],
+    to: Annotated[str, typer.Option(help="A name for the run that lessons and diagnoses go to.")],
+    guide: Annotated[
+        Path | None, typer.Option(help="A TOML file whose [mentor] teaches.  [default: that of --from]")
+    ] = None,
+    since: Annotated[str | None, typer.Option(help="From 2h ago on, or from 2026-11-30T12:00.")] = None,
+    until: Annotated[str | None, typer.Option(help="Up to then.")] = None,
+    offsets: Annotated[
+        str | None, typer.Option(help="PARTITION:FIRST-LAST,... instead: 0:17-40,1:-99.")
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="A folder for replies: what was asked there is free.")
+    ] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(min=1, help="Cases at once.  [default: mentor.concurrency]")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Have a guide teach recorded failures again: no trainer, no GPU, and nothing of the run is touched.
+
+    Stopped and started again, it goes on. With a --cache a second replay says the same, byte for byte.
+    """
+    from functools import partial
+
+    from mentor_stream import tools
+    from mentor_stream.commands.output import print_json
+    from mentor_stream.commands.progress import counting
+    from mentor_stream.commands.run import load
+
+    if offsets and (since or until):
+        raise typer.BadParameter("--offsets is for one range, --since and --until for another")
+    own = load(recorded)
+    now = time.time()
+    with counting() as progress:
+        document = tools.load("replay").replay(
+            partial(progress, to),
+            recorded=own,
+            mentor=load(guide) if guide else own,
+            to=to,
+            since=None if since is None else moment(since, now),
+            until=None if until is None else moment(until, now),
+            offsets=offsets,
+            cache=cache,
+            concurrency=concurrency,
+        )
+    if json:
+        print_json(document)
+    else:
+        _print(document)
+
+
+def _print(document: dict[str, Any]) -> None:
+    from mentor_stream.commands.output import table
+
+    rows = [(outcome, str(count)) for outcome, count in document["outcomes"].items()]
+    rows += [(name.replace("_", " "), f"{document[name]:g}") for name in COUNTED]
+    if document["replies"]:
+        rows += [(f"replies {how}", str(count)) for how, count in document["replies"].items()]
+    table(
+        ("", ">"), [*rows, ("digest", document["digest"])], title=f"{document['run']}, by {document['guide']}"
+    )
