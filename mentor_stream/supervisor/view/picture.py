@@ -131,13 +131,14 @@ def _accuracy_row(state: Figures, arrow: str) -> Row:
 
 def _training_rows(state: Figures) -> list[Row]:
     value = state.latest
+    bad, alarm = sum(state.curve("bad_steps")), value.get("logprob_gap_alarm")
     return [
-        Row("version", f"{state.version:,}"),
-        Row("step", _numbers(value, "{step:,.0f}")),
+        Row("version", f"{state.version:,}, step {_numbers(value, '{step:,.0f}')}"),
         Row("loss", _numbers(value, "{loss:+.4f}")),
-        Row("grad norm", _numbers(value, "{grad_norm:.3f}")),
-        Row("mean ratio", _numbers(value, "{ratio_mean:.4f}")),
-        Row("clipped", _numbers(value, "{clip_fraction:.1%}")),
+        Row("grad norm", _known(value, "{grad_norm:.3f}", f"{bad:,.0f} not taken" if bad else "")),
+        Row("ratio", _known(value, "{ratio_mean:.4f}", "{clip_fraction:.1%} clipped")),
+        Row("sampler gap", _known(value, "{logprob_gap_mean:.3f}", "too wide" if alarm else "")),
+        Row("entropy", _known(value, "{entropy:.3f}", "{kl:.4f} KL")),
         Row("staleness", _numbers(value, "{staleness_mean:.1f} mean, {staleness_max:.0f} max")),
         Row("step time", _numbers(value, "{step_seconds:.2f} s + {wait_seconds:.2f} s wait")),
         Row("too stale", _numbers(value, "{stale_groups:,.0f} groups")),
@@ -219,6 +220,12 @@ def _numbers(values: Mapping[str, float], form: str) -> str:
         return form.format_map(values)
     except KeyError:
         return MISSING
+
+
+def _known(values: Mapping[str, float], *forms: str) -> str:
+    """Those of the forms that there is something to say in, or a dash."""
+    found = [_numbers(values, form) for form in forms if form]
+    return ", ".join(words for words in found if words != MISSING) or MISSING
 
 
 def _clock(moment: float) -> str:

@@ -53,6 +53,45 @@ def test_the_picture_shows_learning_queues_and_progress_at_any_width(width: int)
     assert "…" not in shown
 
 
+TRAINED = {
+    "step": 84, "grad_norm": 1.5, "ratio_mean": 1.0003, "clip_fraction": 0.031, "logprob_gap_mean": 0.0124,
+    "logprob_gap_alarm": 0, "entropy": 1.234, "staleness_mean": 1.2, "staleness_max": 3, "stale_groups": 5,
+    "step_seconds": 2.0, "wait_seconds": 0.5, "bad_steps": 0,
+}  # fmt: skip
+
+
+def training(*steps: dict[str, float]) -> str:
+    """The picture after these steps."""
+    state = EMPTY
+    for version, values in enumerate(steps, start=1):
+        state = observe(state, a_step(version, **values))
+    return drawn(Board(state, started=40), 120)
+
+
+def test_the_picture_shows_how_training_goes() -> None:
+    shown = training(TRAINED)
+    for expected in (
+        "1, step 84", "1.500", "1.0003, 3.1% clipped", "0.012", "1.234", "1.2 mean, 3 max",
+        "2.00 s + 0.50 s wait", "5 groups",
+    ):  # fmt: skip
+        assert expected in shown
+    for absent in ("KL", "too wide", "not taken", "…"):
+        assert absent not in shown
+
+
+def test_what_a_user_must_look_at_is_beside_its_number() -> None:
+    shown = training(TRAINED | {"bad_steps": 2}, TRAINED | {"bad_steps": 1}, TRAINED | {"kl": 0.0021})
+    assert "1.500, 3 not taken" in shown
+    assert "1.234, 0.0021 KL" in shown
+    assert "too wide" not in shown
+    assert "0.012, too wide" in training(TRAINED | {"logprob_gap_alarm": 1})
+
+
+def test_a_sampler_whose_prompts_are_other_ones_has_no_gap() -> None:
+    compared = {name: value for name, value in TRAINED.items() if "gap" not in name}
+    assert "sampler gap  –" in training(compared)  # noqa: RUF001
+
+
 def test_a_run_without_a_single_metric_can_be_drawn() -> None:
     assert "held-out accuracy" in drawn(Board(EMPTY, started=40), 80)
     assert "reward" not in line(EMPTY, None, 0).plain
