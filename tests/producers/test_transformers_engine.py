@@ -9,7 +9,7 @@ from transformers import AutoModelForCausalLM
 
 from mentor_stream.snapshots import SnapshotError
 from producers.engines.base import Sample
-from producers.engines.transformers import Config, build
+from producers.engines.transformers import Config, build, check
 from producers.engines.transformers.engine import TransformersEngine
 from schemas import FinishReason, Sampling
 from tests.models import a_model
@@ -216,3 +216,18 @@ def test_the_event_loop_stays_alive_and_cancelling_stops_the_sampling(tiny_polic
             return await main()
 
     assert anyio.run(bounded, backend="trio")
+
+
+@pytest.mark.parametrize(
+    ("device", "problem"),
+    [
+        ("auto", None),
+        ("cpu", None),
+        ("tpu-v9", "rollout.engine.device is 'tpu-v9': torch knows no such device"),
+        ("cuda:1000", "rollout.engine.device is 'cuda:1000': torch sees "),
+    ],
+)
+def test_a_device_that_this_machine_does_not_have_is_found_before_a_run(device: str, problem: str | None):
+    found = list(check(Config(device=device)))
+    assert len(found) == (problem is not None)
+    assert not problem or found[0].startswith(problem)

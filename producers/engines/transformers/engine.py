@@ -10,7 +10,7 @@ import anyio.to_thread
 import torch
 
 from producers.engines.base import Lanes, Sample
-from producers.engines.transformers import weights
+from producers.engines.transformers import device, weights
 from producers.engines.transformers.config import Config
 from producers.engines.transformers.decoding import Completion, decode
 from producers.stops import stop_ids
@@ -22,7 +22,7 @@ class TransformersEngine:
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self.device = torch.device(_device(config.device))
+        self.device = device.named(config.device)
         self._version: int | None = None
         self._model: Any = None
         self._architecture: dict[str, Any] = {}
@@ -105,12 +105,6 @@ class TransformersEngine:
         """The setting belongs to the calling thread, and worker threads come and go."""
         if self.config.num_threads is not None:
             torch.set_num_threads(self.config.num_threads)
-
-
-def _device(name: str) -> str:
-    if name != "auto":
-        return name
-    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def _turns(prompts: int, samples: int, max_batch: int) -> Iterator[tuple[slice, slice]]:
