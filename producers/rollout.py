@@ -60,7 +60,8 @@ class RolloutWorker:
         self._size = most if lanes.prompts is None else min(most, lanes.prompts)
         self._lanes = anyio.Semaphore(lanes.count)
         self._slots = anyio.Semaphore(BATCHES * lanes.count)
-        self._tally = Tally()
+        self.tally = Tally()
+        """What it has done so far."""
 
     async def work(self) -> None:
         """Work until cancelled."""
@@ -120,7 +121,7 @@ class RolloutWorker:
         group = await self._group(asking, samples, sampled_at)
         taught_nothing = collapsed([t.verdict for t in group.trajectories])
         await self._stream.publish(topics.COLLAPSED if taught_nothing else topics.GROUPS, group)
-        self._tally.count(group, collapsed=taught_nothing)
+        self.tally.count(group, collapsed=taught_nothing)
         asking.delivery.done()
 
     async def _group(self, asking: Asking, samples: Sequence[Sample], sampled_at: float) -> Group:
@@ -135,7 +136,7 @@ class RolloutWorker:
     async def _report(self) -> None:
         while True:
             await anyio.sleep(REPORT_SECONDS)
-            values = self._tally.values(time.monotonic())
+            values = self.tally.values(time.monotonic())
             await telemetry.report(self._stream, values, policy_version=self._examiner.engine.version)
 
 

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import socket
 import sys
 from subprocess import PIPE
@@ -52,13 +53,13 @@ class Child:
     def kill(self) -> None:
         """End it, to be started again: it does not answer."""
         if self._process is not None:
-            self._process.kill()
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     async def _run(self, task_status: TaskStatus[None]) -> int:
         async with await anyio.open_process(
             command(self._config, self._demand, self._port),
             stdin=PIPE,
-            stdout=None,
+            stdout=sys.stderr,  # the standard output is the worker's own
             stderr=None,
             env=os.environ | environment(self._config),
             start_new_session=True,
@@ -79,7 +80,8 @@ def command(config: Config, demand: Demand, port: int) -> list[str]:
     """What is run. A user's own flags come last: they win."""
     leash = [sys.executable, "-m", f"{__package__}.leash"]
     place = ["--host", "127.0.0.1", "--port", str(port)]
-    return [*leash, *config.command, str(demand.policy), *place, *FLAGS, *config.args]
+    quiet = ["--disable-uvicorn-access-log"]  # a line for every request
+    return [*leash, *config.command, str(demand.policy), *place, *quiet, *FLAGS, *config.args]
 
 
 def environment(config: Config) -> dict[str, str]:

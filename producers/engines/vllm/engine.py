@@ -45,6 +45,16 @@ class VllmEngine:
         return self._version
 
     @property
+    def urls(self) -> tuple[str, ...]:
+        """Of its servers."""
+        return tuple(server.api.url for server in self._servers)
+
+    @property
+    def in_flight(self) -> int:
+        """Completions that servers have in hand for it."""
+        return sum(server.in_flight for server in self._servers)
+
+    @property
     def lanes(self) -> Lanes:
         """A call for each prompt, as many as all servers have in hand."""
         return Lanes(count=max(1, sum(s.capacity for s in self._servers) // self._demand.samples), prompts=1)
@@ -53,13 +63,13 @@ class VllmEngine:
     async def running(self) -> AsyncGenerator[None]:
         """Find or start the servers. Raises ConfigError when one cannot be used or none is ready in time."""
         async with anyio.create_task_group() as tasks:
-            urls = self._config.urls
+            urls, end = self._config.urls, None
             if not urls:
                 child = Child(self._config, self._demand)
                 await tasks.start(child.keep_alive)
-                urls = (child.url,)
+                urls, end = (child.url,), child.kill
             apis = [Api(url, self._config) for url in urls]
-            self._servers = [Server(api, self._config, self._demand, self._board) for api in apis]
+            self._servers = [Server(api, self._config, self._demand, self._board, end) for api in apis]
             try:
                 await self._first_ready(tasks)
                 self._turns.total_tokens = self.lanes.count
@@ -73,7 +83,7 @@ class VllmEngine:
     async def _first_ready(self, tasks: anyio.abc.TaskGroup) -> None:
         for server in self._servers:
             tasks.start_soon(server.keep)
-        names = ", ".join(server.api.url for server in self._servers)
+        names = ", ".join(self.urls)
         log.info("waiting for vLLM at %s", names)
         with anyio.move_on_after(self._config.start_seconds):
             while not any(server.ready for server in self._servers):

@@ -1,6 +1,7 @@
 """One server: made sure of, kept on the wanted weights, asked, watched, and given up when it is silent."""
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -32,7 +33,11 @@ class Lost(Exception):
 class Server:
     """One `vllm serve` at work for us."""
 
-    def __init__(self, api: Api, config: Config, demand: Demand, board: Board) -> None:
+    def __init__(
+        self, api: Api, config: Config, demand: Demand, board: Board, end: Callable[[], None] | None = None
+    ) -> None:
+        """`end` ends the process, when it is one that is then started again."""
+        self._end = end
         self.api, self._config, self._demand, self._board = api, config, demand, board
         self.sequences = self.capacity = 0
         """Completions that it samples at once, and that it may have in hand. Known once it was ready."""
@@ -176,4 +181,6 @@ class Server:
         except Down:
             pulse.note(now, None, busy=True)
         if still := pulse.stalled(anyio.current_time()):
+            if self._end:
+                self._end()
             raise Down(f"{self.api.url} made no token for {still:.0f} s (rollout.engine.stall_seconds)")

@@ -41,8 +41,8 @@ needs_vllm = pytest.mark.skipif(program() is None, reason="needs vLLM: `make vll
 class Serving:
     """One server; gone at the end, and with this process."""
 
-    def __init__(self, policy: Path, log: Path) -> None:
-        self.policy, self.log, self.port = policy, log, free_port()
+    def __init__(self, policy: Path, log: Path, *args: str) -> None:
+        self.policy, self.log, self.args, self.port = policy, log, args, free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -52,7 +52,7 @@ class Serving:
         place = [str(self.policy), "--host=127.0.0.1", f"--port={self.port}"]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*command, *place, *FLAGS, *ARGS],
+                [*command, *place, *FLAGS, *ARGS, *self.args],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
