@@ -5,7 +5,7 @@
 
 Agreement is the share of labels kept; `later` are the cases that were written after the verifier was mended.
 `not-wrongly-right` is the share of cases that are right or are not called so. Throughput is in completions a
-second on one core, median of interleaved rounds over both tables.
+second on one core, median of interleaved rounds, over both tables and over short texts with a boxed integer.
 """
 
 import argparse
@@ -62,7 +62,16 @@ def rates(name: str, labelled: Sequence[Case], verifiers: Sequence[Verifier]) ->
     yield row(f"answers.{name}.not-wrongly-wrong", value, "share", baseline), None
 
 
-def throughput(labelled: Sequence[Case], verifiers: Sequence[Verifier], rounds: int) -> Finding:
+def integers(count: int = 400) -> list[Case]:
+    """Short texts with an integer in a box, as most answers are; every other one is right."""
+    text = "First we add, then we double what we have. "
+    return [
+        Case("", str(7 * n), f"{text * 5}So it is \\boxed{{{7 * n + n % 2}}}.", not n % 2)
+        for n in range(count)
+    ]
+
+
+def throughput(name: str, labelled: Sequence[Case], verifiers: Sequence[Verifier], rounds: int) -> Finding:
     """Completions a second, rounds interleaved."""
     speeds: list[list[float]] = [[] for _ in verifiers]
     for _ in range(rounds):
@@ -73,7 +82,7 @@ def throughput(labelled: Sequence[Case], verifiers: Sequence[Verifier], rounds: 
                 verifier(case)
             found.append(len(labelled) / (time.process_time() - began))
     value, baseline = map(median, speeds)
-    return row("answers.throughput", value, "completions/s", baseline), None
+    return row(f"answers.throughput.{name}", value, "completions/s", baseline), None
 
 
 def forget() -> None:
@@ -93,7 +102,8 @@ def measured(rounds: int, *, every: int = 1) -> Iterator[Finding]:
     tables = {table.stem: cases(table)[::every] for table in TABLES}
     for name, labelled in tables.items():
         yield from rates(name, labelled, verifiers)
-    yield throughput([case for labelled in tables.values() for case in labelled], verifiers, rounds)
+    yield throughput("tables", [case for table in tables.values() for case in table], verifiers, rounds)
+    yield throughput("integers", integers(), verifiers, rounds)
 
 
 def main() -> None:

@@ -57,7 +57,7 @@ def test_the_broker_benchmark_has_a_row_for_every_promise(rows: list[dict[str, o
             ["--directory", "{directory}"],
             {"mentor.in-flight-8", "mentor.in-flight-16", "mentor.mentors-2", "mentor.memory.growth"},
         ),
-        ("answers", [], {"answers.cases.agreement", "answers.later.agreement", "answers.throughput"}),
+        ("answers", [], {"answers.cases.agreement", "answers.later.agreement", "answers.throughput.tables"}),
         pytest.param(
             "sandbox",
             [],

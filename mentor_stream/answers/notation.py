@@ -84,6 +84,7 @@ _RULES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"(?<=[\w)}])\*\*\s*(-?\w+)", r"^{\1}"),
     (r"(?<=[\w)}])\*\*", "^"),
     (r"(?<![\\A-Za-z])(pi|ln)(?![A-Za-z])", r"\\\1 "),
+    (r"(?<![\\A-Za-z])(arc)?(sin|cos|tan|cot|log|exp)(?=\s*[(\d\\^])", r"\\\1\2 "),
     (r"\\log_\{?e\}?(?![A-Za-z])", r"\\ln "),
     (
         r"\\(sin|cos|tan|cot|sec|csc)\s*[({]?\s*(\d{1,9})\s*\^\{?\\circ\s*\}?\s*[)}]?",
