@@ -13,6 +13,7 @@ import typer
 from mentor_stream.causes import causes
 from mentor_stream.commands import (
     check,
+    comparison,
     components,
     dead_letters,
     evaluation,
@@ -32,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # rich help takes twice the time
 )
 
-for command in (components, up, check, evaluation, tail, replay, schemas, topics, dead_letters):
+for command in (components, up, check, evaluation, tail, replay, comparison, schemas, topics, dead_letters):
     app.add_typer(command.app)
 
 

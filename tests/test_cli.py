@@ -9,7 +9,7 @@ import pytest
 from tests.runs import as_process
 
 COMPONENTS = ["feed", "rollout", "mentor", "train", "evaluate"]
-COMMANDS = [*COMPONENTS, "up", "check", "eval", "tail", "replay", "schemas"]
+COMMANDS = [*COMPONENTS, "up", "check", "eval", "tail", "replay", "compare", "schemas"]
 GROUPS = {"topics": ["create", "list", "describe"], "dead-letters": ["list", "show", "requeue", "dismiss"]}
 
 

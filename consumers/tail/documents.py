@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from consumers.tail.following import Event
+from consumers.following import Event
 from consumers.tail.lessons import Lesson, Result
 from schemas import Array
 

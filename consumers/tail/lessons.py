@@ -4,7 +4,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TypeVar
 
-from consumers.tail.following import Event
+from consumers.following import Event
 from schemas import Diagnosis, Group, Query, Verdict
 
 T = TypeVar("T")

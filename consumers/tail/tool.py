@@ -7,9 +7,10 @@ from typing import Any
 
 import anyio
 
-from consumers.tail import documents, following, views
+from consumers import following
+from consumers.following import Event
+from consumers.tail import documents, views
 from consumers.tail.choice import Choice
-from consumers.tail.following import Event
 from consumers.tail.lessons import Lesson, Lessons, Result
 from consumers.tail.views import Line
 from mentor_stream import broker as brokers

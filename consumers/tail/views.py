@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from consumers.tail.following import Event
+from consumers.following import Event
 from consumers.tail.lessons import Lesson, Result
 from mentor_stream.legible import line
 from schemas import DeadLetter, Diagnosis, Group, PolicyRelease, Query, Record, Trajectory, Verdict

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import schemas
+from consumers.following import Event
 from consumers.tail import lessons
-from consumers.tail.following import Event
 from consumers.tail.lessons import Lesson, Lessons, Result
 from mentor_stream import topics
 from mentor_stream.broker import TopicPartition

@@ -7,9 +7,9 @@ import pytest
 from msgspec.structs import replace as changed
 
 import schemas
+from consumers.following import Event
 from consumers.tail import documents, views
 from consumers.tail.choice import Choice
-from consumers.tail.following import Event
 from consumers.tail.lessons import Lesson, Result
 from mentor_stream import topics
 from mentor_stream.broker import TopicPartition
