@@ -4,8 +4,9 @@ import re
 from typing import NamedTuple
 
 _FENCE = re.compile(
-    r"^[ \t>]*(`{3,}|~{3,})([^\n]*)\n(.*?)(?:^[ \t>]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
+    r"^[ \t>]*+(`{3,}+|~{3,}+)([^\n]*+)\n(.*?)(?:^[ \t>]*+\1[`~]*+[ \t]*+$|\Z)", re.DOTALL | re.MULTILINE
 )
+"""Gives nothing back once it is read: a flood of fences is read once."""
 
 
 class Block(NamedTuple):

@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 
 CLOCK_FACTOR = 3
 """Seconds by the clock for each CPU second allowed: other processes want the cores, too."""
+CLOCK_PER_CPU = 10
+"""The same for a verifier that asks for more time: it mostly waits for others."""
 CONTROL = "0"
 """The completion that stands for none at all where the reference alone is to be judged."""
 
@@ -47,7 +49,7 @@ class RewardConfig(Section):
     """Processes that judge at once."""
     timeout_seconds: int = Field(4, ge=1)
     """CPU seconds for judging the completions of one question; three times as many by the clock. A verifier
-    that asks for more is given that, by the clock and for each completion."""
+    that asks for more is given that by the clock, a tenth of it in CPU seconds, for each completion."""
     memory_megabytes: int = Field(1024, ge=128)
     """Address space of one worker process."""
 
@@ -138,7 +140,7 @@ async def running(config: RewardConfig) -> AsyncGenerator[Judge]:
         config.verifier,
         size=config.workers,
         timeout=max(CLOCK_FACTOR * config.timeout_seconds, asked),
-        cpu_seconds=max(config.timeout_seconds, math.ceil(asked)),
+        cpu_seconds=max(config.timeout_seconds, math.ceil(asked / CLOCK_PER_CPU)),
         memory_megabytes=config.memory_megabytes,
     ) as pool:
         yield Judge(pool, config, slow=asked > 0)

@@ -42,6 +42,12 @@ def test_only_what_is_behind_the_thinking_is_the_answer(completion: str, answer:
     assert after_thinking(completion) == answer
 
 
+@pytest.mark.parametrize("flood", ["`", "~", " ", ">", "\n", "```\n", "```python\n", "~~~ `", "` ", " \t>`"])
+def test_a_flood_is_read_in_no_time(flood: str) -> None:
+    """Hours, if it were read again from every place."""
+    blocks(flood * (2**20 // len(flood)))
+
+
 @given(st.text("`~ \npy"))
 def test_no_text_breaks_the_search_for_blocks(text: str) -> None:
     assert all(block.code in text for block in blocks(text))

@@ -180,14 +180,20 @@ def unused_user() -> int | None:
 
 
 def _limited(limits: Limits) -> list[str]:
-    _, hard = resource.getrlimit(resource.RLIMIT_STACK)
-    stack = STACK_BYTES if hard == resource.RLIM_INFINITY else min(STACK_BYTES, hard)
     cpu = math.ceil(limits.cpu_seconds) + 1
+    stack = _at_most(resource.RLIMIT_STACK, STACK_BYTES)
+    core = _at_most(resource.RLIMIT_CORE, 1)  # at 0 the host's own program for dumps would still be called
     bounds = {
-        "as": limits.memory_bytes, "core": 1, "cpu": cpu, "fsize": limits.disk_bytes, "nofile": OPEN_FILES,
+        "as": limits.memory_bytes, "core": core, "cpu": cpu, "fsize": limits.disk_bytes, "nofile": OPEN_FILES,
         "nproc": THREADS, "stack": stack, "msgqueue": 0, "memlock": 0,
     }  # fmt: skip
     return ["/usr/bin/prlimit", *(f"--{name}={bound}" for name, bound in bounds.items())]
+
+
+def _at_most(limit: int, wanted: int) -> int:
+    """What is wanted of a resource, so far as the process may have it."""
+    _, hard = resource.getrlimit(limit)
+    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
 
 
 def _becoming(user: int | None) -> list[str]:

@@ -12,7 +12,7 @@ from tests.builders import a_query
 from tests.producers.rewards.nasty import CHEATING, DYING, ESCAPING
 from tests.producers.rewards.verifiers import judged, verifier
 
-SMALL = {"sandbox": "rlimits", "test_seconds": 0.5, "total_seconds": 5, "memory_megabytes": 256}
+SMALL = {"sandbox": "rlimits", "test_seconds": 2, "total_seconds": 10, "memory_megabytes": 256}
 EXPECTED = "471100112233"
 PRINTED = a_query(reference=json.dumps([{"input": EXPECTED, "output": EXPECTED}]))
 RETURNED = a_query(reference=json.dumps({"fn_name": "secret", "inputs": [[1]], "outputs": [int(EXPECTED)]}))
@@ -28,8 +28,8 @@ for process in (os.getppid(), os.getpid(), 1):
 STILL_REFUSED = {
     name: ESCAPING[name]
     for name in (
-        "forks by other means", "leaves a daemon", "has memory of nobody", "has a namespace of its own", "mounts",
-        "traces", "has a socket", "feeds itself", "has an environment",
+        "forks by other means", "leaves a daemon", "has memory of nobody", "has a namespace of its own",
+        "mounts", "traces", "has a socket", "feeds itself", "has an environment",
     )
 } | {"sends signals": SIGNALS}  # fmt: skip
 
