@@ -5,6 +5,7 @@ one. Sampling overlaps with judging what was sampled before. A query is done() o
 durable, so a crash at any point repeats work under the same group ids and loses none.
 """
 
+import logging
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import anyio
 
 import schemas
 from mentor_stream import plugins, telemetry, topics
+from mentor_stream.complaints import Complaints
 from mentor_stream.component import Component
 from mentor_stream.config import Config, ConfigError
 from mentor_stream.process import serve
@@ -38,6 +40,8 @@ BATCHES = 3
 REPORT_SECONDS = 1.0
 ID_BYTES = LOGPROB_BYTES = 4
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Asking:
@@ -61,6 +65,7 @@ class RolloutWorker:
         self._lanes = anyio.Semaphore(lanes.count)
         self._slots = anyio.Semaphore(BATCHES * lanes.count)
         self.tally = Tally()
+        self._complaints = Complaints()
         """What it has done so far."""
 
     async def work(self) -> None:
@@ -127,6 +132,8 @@ class RolloutWorker:
     async def _group(self, asking: Asking, samples: Sequence[Sample], sampled_at: float) -> Group:
         asked, config, worker = asking.asked, self._config, telemetry.INSTANCE
         if (why := asking.refusal) is not None:
+            if said := self._complaints.hear(why, time.monotonic()):
+                log.warning("query %s is not sampled: %s", asked.query.query_id, said)
             return groups.refused(
                 asked, config.group_size, why, config.sampling, worker=worker, at=sampled_at
             )

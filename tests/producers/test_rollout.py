@@ -150,8 +150,8 @@ async def test_a_trainer_that_fell_back_to_a_lower_version_is_followed(
     assert group.oldest_version == 5
 
 
-async def test_a_query_too_long_to_sample_is_resolved_without_sampling(
-    stream: Stream, tmp_path: Path, tiny_policy: Path
+async def test_a_query_too_long_to_sample_is_resolved_without_sampling_and_the_log_says_why(
+    stream: Stream, tmp_path: Path, tiny_policy: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     rollout = Rollout(stream, tmp_path, tiny_policy)
     await stream.publish(topics.QUERIES, a_query("2 + " * 20 + "?"))
@@ -163,6 +163,7 @@ async def test_a_query_too_long_to_sample_is_resolved_without_sampling(
     assert "max_prompt_tokens" in group.trajectories[0].remark
     assert rollout.engine.calls in ([], [(0, [])])
     assert metrics[-1].values["refused"] == 1
+    assert f"query {group.query.query_id} is not sampled: the prompt has" in caplog.text
 
 
 async def test_sampling_runs_ahead_of_a_slow_judge_but_no_further_than_its_bound(
