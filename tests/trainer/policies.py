@@ -54,6 +54,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "qwen2": ("Qwen2", {}),
     "qwen3": ("Qwen3", {"head_dim": 16}),
     "distilled": ("Qwen2", DISTILLED),
+    "odd qwen3": ("Qwen3", {"head_dim": 16, "vocab_size": VOCABULARY + 1}),
     "odd": ("Llama", {"vocab_size": VOCABULARY + 1, "rope_parameters": {"rope_theta": 100.0}}),
 } | {name: ("Llama", {"rope_parameters": rope}) for name, rope in ROPES.items()}
 
