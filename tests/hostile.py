@@ -135,7 +135,7 @@ class Slow(Hostile):
 
     @staticmethod
     def clock_seconds(config: Section) -> float:
-        return 5.0
+        return 4.0
 
     def score(self, query: schemas.Query, completion: str) -> Any:
         if completion in globals():

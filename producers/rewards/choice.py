@@ -89,38 +89,59 @@ def settled(answer: str, offered: Sequence[Option]) -> str:
 _LETTER = re.compile(r"(?:\\(?:text|textbf|mathrm|mathbf)\{)?[\s(\[*$]*([A-Ja-j])[\s)\].:*}$]*")
 _STATED = re.compile(
     r"(?:\b(?:answers?|options?|choices?)\b(?:\s+(?:choice|option|letter))?\s*\**\s*(?:is|are|was|:|="
-    r"|would be|should be|must be|has to be)|\b(?:choose|pick|select|go with|####))[\s:*]*(?!\s*not\b)",
+    r"|would be|should be|must be|has to be)|\b(?:choose|pick|select|go with)\b|####"
+    r"|\u7b54\u6848\s*[\u662f\u4e3a:])[\s:*]*(?!\s*not\b)",  # Chinese: the answer is
     re.IGNORECASE,
 )
 _BOLD = re.compile(r"\*\*\s*([^*\n]{1,200}?)\s*\*\*")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(*])|\n")
-_DENIAL = re.compile(r"\b(?:not|isn't|rather than|instead of|unlike)\b[^.;,\n]*", re.IGNORECASE)
+_DENIAL = re.compile(
+    r"\b(?:not|isn't|rather than|instead of|unlike)\b[^.;,\n]*"
+    r"|[(\[]?\b[A-J]\b[)\]]? (?:is|are) (?:clearly |also )?(?:incorrect|wrong|false)\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"(?:\bnot|n't|\bnever)\s+(?:\w+\s+)?$", re.IGNORECASE)
+_ENTRY = re.compile(r"(?<![\w(])\(?([A-J])[:.)]\s")
 _ONE = r"(?:option |choice |answer |letter )?[\s(\[*$]*([A-Ja-j])\b"
 _BEGINS = re.compile(rf"[\s*:]*(?:the )?{_ONE}(?P<after>[\s)\].:*$,;-]*)(?P<next>\w*)", re.IGNORECASE)
 _MORE = re.compile(rf"[\s)\].*$]*(?:,\s*(?:and|or)?|\band\b|\bor\b|/|&)\s*{_ONE}(?![\w'])(?!\s+[a-z])")
-_MARKED = re.compile(r"[(\[]([A-J])[)\]]|(?<![\w'.-])([B-HJ])(?![\w'-])")
-_GOES_ON = ("because", "since", "as", "and", "or", "for", "which", "is", "with", "by", "due", "not", "but")
+_MARKED = re.compile(
+    r"[(\[]([A-J])[)\]]|(?<![\w'.-])([B-HJ])(?![\w'-])|(?<![\w'.-])([AI])(?=\s*(?:[.,;:!)/]|$|\b(?:or|and|nor)\b))"
+)
+_RIGHT = re.compile(r"\s+(?:the |clearly |therefore |definitely )*(?:correct|right|true|best|answer)\b")
+_GOES_ON = ("because", "since", "as", "and", "or", "for", "which", "with", "by", "due", "not", "but")
 
 
 def _places(text: str) -> Iterator[str]:
     """Where an answer may stand, the most binding first."""
     if box := last_box(text):
         yield box
-    if stated := [match.end() for match in _STATED.finditer(text)]:
-        yield text[stated[-1] :].partition("\n")[0]
+    stated = [match for match in _STATED.finditer(text) if not _is_denied(text, match.start())]
+    if stated:
+        yield text[stated[-1].end() :].partition("\n")[0]
     lines = text.splitlines() or [""]
     yield lines[-1] if len(lines[-1]) <= 200 and _LETTER.match(lines[-1]) else ""
+    alone = {
+        found[1].upper(): line for line in lines if len(line) <= 20 and (found := _LETTER.fullmatch(line))
+    }
+    yield "".join(alone.values()) if len(alone) == 1 else ""
     if bold := [found for found in _BOLD.findall(text) if _LETTER.match(found)]:
         yield bold[-1]
     yield "\0" + _SENTENCE.split(text)[-1]
+
+
+def _is_denied(text: str, at: int) -> bool:
+    return _DENIED.search(text, max(0, at - 20), at) is not None
 
 
 def _read(place: str, offered: Sequence[Option], known: str) -> str:
     """The letters at a place: how it begins, else whose text it is; anywhere in a last sentence."""
     if place.startswith("\0"):
         return _anywhere(_DENIAL.sub(" ", place[1:]), offered, known)
+    if len(set(_ENTRY.findall(place))) > 2:
+        return ""  # a list of the options
     begins = _BEGINS.match(place)
-    if begins and begins[1].upper() in known and not _is_article(begins):
+    if begins and begins[1].upper() in known and not _is_article(begins, place):
         letters, end = begins[1].upper(), begins.end(1)
         while (more := _MORE.match(place, end)) and more[1].upper() in known:
             letters, end = letters + more[1].upper(), more.end(1)
@@ -128,21 +149,24 @@ def _read(place: str, offered: Sequence[Option], known: str) -> str:
     return _by_text(place, offered) or _by_text(re.split(r"[.!]\s", place)[0], offered) or ""
 
 
-def _is_article(begins: re.Match[str]) -> bool:
-    """Whether the letter is a word of a sentence: `A prime`, `a cat`, `I think`."""
+def _is_article(begins: re.Match[str], place: str) -> bool:
+    """Whether the letter is a word of a sentence, or denied: `A prime`, `a cat`, `I think`, `A is wrong`."""
     word = begins["next"]
+    if word.lower() == "is":
+        return not _RIGHT.match(place, begins.end("next"))
     plainly = begins["after"].isspace() or (not begins["after"] and bool(word))
     return plainly and bool(word) and word.lower() not in _GOES_ON and not word[0].isupper()
 
 
 def _anywhere(sentence: str, offered: Sequence[Option], known: str) -> str:
-    marked = [one or other for one, other in _MARKED.findall(sentence)]
+    marked = ["".join(found) for found in _MARKED.findall(sentence)]
     if letters := dict.fromkeys(letter for letter in marked if letter in known):
         return "".join(letters)
+    texts = {option.letter: _bare(option.text) for option in offered}
     said = f" {_bare(sentence)} "
-    return "".join(
-        option.letter for option in offered if _bare(option.text) and f" {_bare(option.text)} " in said
-    )
+    found = [letter for letter, option in texts.items() if option and f" {option} " in said]
+    undecided = found and " or " in said.replace(texts[found[0]], "")
+    return "" if undecided else "".join(found)
 
 
 def _by_text(text: str, offered: Sequence[Option]) -> str | None:

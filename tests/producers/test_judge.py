@@ -94,7 +94,7 @@ async def test_a_verifier_that_always_raises_is_in_the_log_once_with_its_cause(
 async def test_a_slow_verifier_is_given_its_time_for_each_completion() -> None:
     config = RewardConfig(verifier={"kind": "tests.hostile:Slow"}, workers=2, timeout_seconds=1)
     async with running(config) as judge:
-        assert await verdicts(judge, ["3.5", "0", "sleep_for_ever"]) == [R, R, W]
+        assert await verdicts(judge, ["3.2", "0", "sleep_for_ever"]) == [R, R, W]
 
 
 async def test_a_verifier_that_cannot_be_made_is_named_before_anything_is_judged() -> None:
