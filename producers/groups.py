@@ -20,9 +20,9 @@ class Asked:
     bare_prompt_ids: list[int] | None
 
 
-def seed(run_seed: int, asked: Sequence[Asked]) -> int:
+def seed(run_seed: int, ids: Sequence[str]) -> int:
     """The sampling seed of a batch, 63 bits: the same groups asked again get the same draws."""
-    text = "\x1f".join([str(run_seed), *(a.group_id for a in asked)])
+    text = "\x1f".join([str(run_seed), *ids])
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
 
 

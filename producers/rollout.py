@@ -105,7 +105,7 @@ class RolloutWorker:
             samples=self._config.group_size,
             sampling=self._config.sampling,
             max_new_tokens=self._limits.completion,
-            seed=groups.seed(self._run.seed, asked),
+            seed=groups.seed(self._run.seed, [a.group_id for a in asked]),
         )
         found = iter(samples)
         return [next(found) if asking.refusal is None else [] for asking in batch]

@@ -1,13 +1,13 @@
 """Asks a model what has no answers yet, and keeps them with what the judge says of each."""
 
 from collections.abc import Callable, Iterator, Sequence
-from hashlib import blake2b
 
 import anyio
 
 from mentor_stream import plugins
 from mentor_stream.config import parse_section
 from mentor_stream.sampling import context_length
+from producers import groups
 from producers.engines.base import Demand, Engine, Sample
 from producers.evaluation.paper import Paper, Question, Request
 from producers.evaluation.results import Answer, Asked
@@ -58,16 +58,16 @@ class _Examination:
 
     async def _ask(self, questions: Sequence[Question]) -> None:
         suite = self._paper.suite
-        groups = await self._examiner.engine.generate(
+        answers = await self._examiner.engine.generate(
             [question.prompt_ids for question in questions],
             samples=suite.samples,
             sampling=Sampling(temperature=suite.temperature, top_p=suite.top_p),
             max_new_tokens=suite.max_new_tokens,
-            seed=_seed(self._request.seed, questions),
+            seed=groups.seed(self._request.seed, [question.query.query_id for question in questions]),
         )
         self._lanes.release()
         async with anyio.create_task_group() as tasks:
-            for question, samples in zip(questions, groups, strict=True):
+            for question, samples in zip(questions, answers, strict=True):
                 tasks.start_soon(self._judge, question, samples)
         self._slots.release()
 
@@ -98,9 +98,3 @@ def _answer(sample: Sample, text: str, score: Score) -> Answer:
 
 def _parts(questions: Sequence[Question], size: int) -> Iterator[Sequence[Question]]:
     return (questions[at : at + size] for at in range(0, len(questions), size))
-
-
-def _seed(seed: int, questions: Sequence[Question]) -> int:
-    """Of its own for each part, and the same in every evaluation that asks the same questions together."""
-    ids = "\n".join(question.query.query_id for question in questions)
-    return int.from_bytes(blake2b(f"{seed}\n{ids}".encode(), digest_size=8).digest()) >> 1
