@@ -32,7 +32,7 @@ def read(path: Path, config: DataConfig, setting: str) -> Dataset:
     again, firsts = repeats.repeated(asked)
     found = repeats.described(rows, _array(answers), again, firsts)
     if config.duplicates == "drop":
-        rows.drop(again.tolist())
+        rows.drop(again)
         asked = np.delete(asked, again)
     return Dataset(path, rows, _digest(rows), asked, found)
 
