@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.runs import as_process
+from tests.runs import mentor_stream
 
 SUITE = """
 title = "Sums"
@@ -20,7 +20,9 @@ max_new_tokens = 4
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a suite."""
+    monkeypatch.chdir(tmp_path)
     rows = [{"question": f"What is {a} + {b} ?", "answer": str(a + b)} for a in range(4) for b in range(4)]
     rows.append({"question": "What is " + "1 + " * 40 + "1 ?", "answer": "41"})
     (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -29,7 +31,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def evaluated(place: Path, model: Path, *options: str) -> dict[str, Any]:
-    done = as_process("eval", str(model), "--suite", "sums.toml", "--json", *options, cwd=place)
+    done = mentor_stream("eval", str(model), "--suite", "sums.toml", "--json", *options)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -52,7 +54,7 @@ def test_a_model_is_asked_once_each_question_that_fits_and_compared_with_another
     both = [json.loads(line) for line in (place / "one" / "sums.jsonl").read_bytes().splitlines()[1:]]
     right = sum(answer["verdict"] == "right" for asked in both for answer in asked["answers"])
     assert whole["accuracy"] == pytest.approx(right / 48)
-    refused = as_process("eval", str(other), "--suite", "sums.toml", "--out", "one", cwd=place)
+    refused = mentor_stream("eval", str(other), "--suite", "sums.toml", "--out", "one")
     assert refused.returncode == 2
     assert "has answers of another evaluation (model was" in refused.stderr
 
@@ -76,13 +78,13 @@ def test_what_cannot_work_is_one_line_with_the_way_out(
     place: Path, tiny_policy: Path, options: list[str], problem: str
 ):
     given = [str(tiny_policy) if option == "MODEL" else option for option in options]
-    done = as_process("eval", *given, cwd=place)
+    done = mentor_stream("eval", *given)
     assert done.returncode == 2, done.stderr
     assert problem in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_the_suites_there_are_are_listed():
-    shown = as_process("eval", "--list")
+    shown = mentor_stream("eval", "--list")
     assert "math500" in shown.stdout
-    assert json.loads(as_process("eval", "--list", "--json").stdout)["math500"]["group"] == "math"
+    assert json.loads(mentor_stream("eval", "--list", "--json").stdout)["math500"]["group"] == "math"
