@@ -82,7 +82,9 @@ def test_a_program_does_not_get_out(name: str) -> None:
 
 @pytest.mark.parametrize("name", WEARING)
 def test_a_program_that_will_not_end_is_wrong(name: str) -> None:
-    verdict, said = judged(verifier(**SMALL | SHORT), PRINTED, fenced(WEARING[name]))
+    verdict, said = U, "the machine is too busy"
+    while verdict is U and "too busy" in str(said):  # then nobody is condemned, and everybody asked again
+        verdict, said = judged(verifier(**SMALL | SHORT), PRINTED, fenced(WEARING[name]))
     assert verdict is W, said
 
 
@@ -108,7 +110,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 async def judge() -> AsyncIterator[Judge]:
-    table = {"kind": "code", **SMALL, **SHORT}
+    table = {"kind": "code", **SMALL}
     config = RewardConfig(verifier=table, workers=2, timeout_seconds=4, memory_megabytes=1024)
     async with running(config) as found:
         yield found
