@@ -86,7 +86,7 @@ def main() -> None:
     options = parser.parse_args()
     if shutil.which(options.vllm) is None:
         parser.error(f"there is no {options.vllm}: `make vllm` installs it, or give another as --vllm")
-    load = Load(16, 16, 1) if options.quick else Load(160, 256, 5)
+    load = Load(16, 16, 1) if options.quick else Load(128, 128, 5)
     show(_findings(options.vllm, load, verdict=not options.quick), as_json=options.json)
 
 
@@ -191,7 +191,7 @@ async def _worker(directory: Path, home: Path, examiner: Examiner, load: Load) -
                 await anyio.sleep(0.001)
             began = perf_counter()
             while worker.tally.groups < load.queries:
-                await anyio.sleep(0.005)
+                await anyio.sleep(0.05)
             ended = perf_counter()
             tasks.cancel_scope.cancel()
         return ended - began

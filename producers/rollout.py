@@ -22,6 +22,7 @@ from mentor_stream.process import serve
 from mentor_stream.prompts import PromptConfig
 from mentor_stream.sampling import RolloutConfig, context_length, length_limits
 from mentor_stream.stream import Delivery, Stream, opened
+from mentor_stream.supervisor.config import SupervisorConfig
 from mentor_stream.topics import TopicsConfig
 from producers import groups
 from producers.batches import batched
@@ -158,7 +159,7 @@ def check(config: Config) -> Iterable[str]:
     """Problems that single settings do not show."""
     section = config.of(RolloutConfig)
     yield from _oversized_groups(config)
-    yield from plugins.check(ENGINES, section.engine, "rollout.engine")
+    yield from _engine_problems(config)
     try:
         context = context_length(config.run.policy)
         check_tokenizer(config.run.policy)
@@ -169,6 +170,23 @@ def check(config: Config) -> Iterable[str]:
         yield (
             f"rollout.max_new_tokens is {section.max_new_tokens}: the model of run.policy has {context} "
             "positions for prompt and completion together. Set it lower."
+        )
+
+
+def _engine_problems(config: Config) -> Iterable[str]:
+    table = config.of(RolloutConfig).engine
+    problems = plugins.check(ENGINES, table, "rollout.engine")
+    yield from problems
+    supervisor = config.sections.get(SupervisorConfig.table)
+    workers = supervisor.rollout_workers if isinstance(supervisor, SupervisorConfig) else 1
+    if (
+        workers > 1
+        and not problems
+        and getattr(plugins.load(ENGINES, table["kind"], "rollout.engine"), "EXCLUSIVE", False)
+    ):
+        yield (
+            f"supervisor.rollout_workers is {workers}, but rollout.engine.kind is {table['kind']!r}, whose "
+            "servers are for one worker alone. Set it to 1: one worker keeps many servers busy."
         )
 
 

@@ -12,6 +12,7 @@ from mentor_stream import topics
 from mentor_stream.prompts import PromptConfig
 from mentor_stream.sampling import RolloutConfig
 from mentor_stream.stream import Stream, connect
+from mentor_stream.supervisor.config import SupervisorConfig
 from mentor_stream.topics import TopicsConfig, TopicSettings
 from producers.examiner import Examiner
 from producers.rollout import RolloutWorker, check
@@ -209,6 +210,13 @@ async def test_check_names_what_cannot_work_together(tmp_path: Path, tiny_policy
     assert "rollout.engine.kind is 'transformer'" in next(iter(check(no_engine)))
     no_policy = a_config(tmp_path, tmp_path / "nowhere", RolloutConfig())
     assert "run.policy" in next(iter(check(no_policy)))
+
+
+async def test_check_wants_one_worker_where_servers_serve_one(tmp_path: Path, tiny_policy: Path) -> None:
+    section = RolloutConfig(max_new_tokens=8, engine={"kind": "vllm", "urls": ["http://one:8000"]})
+    assert list(check(a_config(tmp_path, tiny_policy, section, SupervisorConfig()))) == []
+    (problem,) = check(a_config(tmp_path, tiny_policy, section, SupervisorConfig(rollout_workers=2)))
+    assert "supervisor.rollout_workers is 2, but rollout.engine.kind is 'vllm'" in problem
 
 
 async def test_check_names_topics_that_full_groups_do_not_fit(tmp_path: Path, tiny_policy: Path) -> None:

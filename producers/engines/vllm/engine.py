@@ -18,14 +18,20 @@ from producers.engines.vllm.api import Api
 from producers.engines.vllm.board import Board, Weights
 from producers.engines.vllm.child import Child
 from producers.engines.vllm.config import Config
-from producers.engines.vllm.server import Lost, Server
+from producers.engines.vllm.server import Failed, Lost, Server
 from producers.stops import stop_ids
 from schemas import Sampling
 
 FRUITLESS = 5
 """Replies in a row without one whole completion, after which the server is made sure of again."""
+PATIENCE = 20
+"""Such replies to one prompt, after which the worker ends: others would only wait with it."""
 
 log = logging.getLogger(__name__)
+
+
+class Unanswered(Exception):
+    """A prompt that servers at work do not complete."""
 
 
 class VllmEngine:
@@ -56,8 +62,11 @@ class VllmEngine:
 
     @property
     def lanes(self) -> Lanes:
-        """A call for each prompt, as many as all servers have in hand."""
-        return Lanes(count=max(1, sum(s.capacity for s in self._servers) // self._demand.samples), prompts=1)
+        """A call for each prompt, as many as all servers have in hand; one that was not ready yet is taken to
+        be like the largest of the others."""
+        most = max((server.capacity for server in self._servers), default=0)
+        capacity = sum(server.capacity or most for server in self._servers)
+        return Lanes(count=max(1, capacity // self._demand.samples), prompts=1)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -140,7 +149,7 @@ class VllmEngine:
         self, prompt: Sequence[int], samples: int, sampling: Sampling, max_new_tokens: int, seed: int
     ) -> list[Sample]:
         got: list[Sample] = []
-        fruitless = 0
+        failures = 0
         while len(got) < samples:
             server = await self._room(samples - len(got))
             wanted = min(samples - len(got), server.sequences)
@@ -153,24 +162,41 @@ class VllmEngine:
                 stop_ids=self._board.wanted.stop_ids,
                 seed=seed + len(got) if server.takes_seeds else None,
             )
-            new = await self._asked(server, body, wanted, max_new_tokens)
-            got += new
-            fruitless = 0 if new else fruitless + 1
-            if fruitless == FRUITLESS:
-                server.lose(f"{FRUITLESS} replies in a row without a whole completion")
-                fruitless = 0
+            try:
+                new = await self._asked(server, body, wanted, max_new_tokens)
+            except Lost:
+                continue
+            except Failed as failed:
+                failures += 1
+                self._judge(server, failures, failed)
+            else:
+                got += new
+                failures = 0
         return got
 
     async def _asked(self, server: Server, body: object, samples: int, max_new_tokens: int) -> list[Sample]:
-        """What one request came to; nothing when its server was lost."""
+        """What one request came to: a whole completion at least. Raises Lost, Failed."""
+        reply = await server.generate(body, samples, wire.longest_reply(samples, max_new_tokens))
         try:
-            reply = await server.generate(body, samples, wire.longest_reply(samples, max_new_tokens))
-            return wire.read(reply, samples, max_new_tokens, self._board.versions)
-        except Lost:
-            return []
-        except (wire.Garbled, wire.Foreign) as error:
-            server.lose(str(error))
-            return []
+            found = wire.read(reply, samples, max_new_tokens, self._board.versions)
+        except wire.Garbled as garbled:
+            raise Failed(str(garbled)) from garbled
+        except wire.Foreign as foreign:
+            server.lose(str(foreign))
+            raise Lost(str(foreign)) from foreign
+        if not found:
+            raise Failed("all completions were aborted")
+        return found
+
+    def _judge(self, server: Server, failures: int, failed: Failed) -> None:
+        """A server that fails again and again is made sure of. Raises Unanswered when that is no help."""
+        if failures >= PATIENCE:
+            raise Unanswered(
+                f"{server.api.url} works, but failed {failures} times in a row to complete one prompt; at "
+                f"last: {failed}. Its own log may say why."
+            ) from failed
+        if failures % FRUITLESS == 0:
+            server.lose(f"{FRUITLESS} replies in a row without a whole completion, at last: {failed}")
 
     async def _room(self, samples: int) -> Server:
         """The server with the least to do, once one serves and has room."""

@@ -27,7 +27,11 @@ log = logging.getLogger(__name__)
 
 
 class Lost(Exception):
-    """A request that got no reply, for no fault of its own: to be asked again, here or elsewhere."""
+    """A request whose server was lost: to be asked again, here or elsewhere."""
+
+
+class Failed(Exception):
+    """A request that got no reply from a server that works."""
 
 
 class Server:
@@ -64,14 +68,16 @@ class Server:
         return self.serves and (not self.in_flight or self.in_flight + samples <= self.capacity)
 
     async def generate(self, body: Any, samples: int, longest: int) -> bytes:
-        """The reply to a request. Raises Lost, and Refused when nobody could answer it."""
+        """The reply to a request. Raises Lost, Failed, and Refused when nobody could answer it."""
         self.in_flight += samples
         with anyio.CancelScope() as scope:
             self._scopes.add(scope)
             try:
                 return await self.api.generate(body, longest)
             except Down as down:
-                await self._suspect(down)
+                if await self._works():
+                    raise Failed(str(down)) from down
+                self.lose(str(down))
                 raise Lost(str(down)) from down
             finally:
                 self.in_flight -= samples
@@ -79,12 +85,13 @@ class Server:
                 self._board.room.tell()
         raise Lost(self._trouble or "the server was lost")
 
-    async def _suspect(self, down: Down) -> None:
-        """One request that fails may be that request's bad luck: see whether the server works."""
+    async def _works(self) -> bool:
+        """One request that fails may be that request's bad luck."""
         try:
             await self.api.is_healthy()
         except (Down, Refused):
-            self.lose(str(down))
+            return False
+        return True
 
     def lose(self, why: str) -> None:
         """Take it out of use until it is seen to work: all that it was asked is asked again."""

@@ -13,7 +13,8 @@ from mentor_stream.config import ConfigError
 from mentor_stream.snapshots import SnapshotError
 from producers.engines.base import Demand, Sample
 from producers.engines.vllm import Config
-from producers.engines.vllm.engine import VllmEngine
+from producers.engines.vllm.api import Refused
+from producers.engines.vllm.engine import Unanswered, VllmEngine
 from producers.engines.vllm.plugin import INTACT
 from schemas import FinishReason, Sampling, VersionRun
 from tests.producers.scripted import eventually
@@ -44,6 +45,12 @@ async def generate(engine: VllmEngine, prompts: int = 1, samples: int = 4) -> li
         max_new_tokens=8,
         seed=7,
     )
+
+
+async def generated(policy: Path, server: ScriptedVllm) -> None:
+    """One group."""
+    async with sampling_with(policy, server) as engine:
+        await generate(engine)
 
 
 def broken(**changes: Any) -> Callable[[dict[str, Any]], Http]:
@@ -90,6 +97,21 @@ async def test_a_reply_that_is_none_is_asked_for_again(tiny_policy: Path, troubl
     assert len(server.asked) == 2
     run = VersionRun(policy_version=3, count=3)
     assert group == [Sample([10] * 3, [-0.5] * 3, (run,), FinishReason.STOP)] * 4
+
+
+async def test_a_prompt_that_a_working_server_never_completes_ends_the_worker_and_says_why(
+    tiny_policy: Path,
+) -> None:
+    with ScriptedVllm(next=[TROUBLES["500"]] * 100) as server, pytest.raises(ExceptionGroup) as caught:
+        await generated(tiny_policy, server)
+    assert caught.group_contains(Unanswered, match=r"works, but failed 20 times.*out of memory")
+
+
+async def test_a_request_that_is_refused_ends_the_worker_and_says_why(tiny_policy: Path) -> None:
+    refusal = as_json({"error": {"message": "Token id 600 is out of vocabulary"}}, 400)
+    with ScriptedVllm(next=[refusal]) as server, pytest.raises(ExceptionGroup) as caught:
+        await generated(tiny_policy, server)
+    assert caught.group_contains(Refused, match="out of vocabulary")
 
 
 async def test_what_was_aborted_is_asked_for_alone_and_the_rest_is_kept(tiny_policy: Path) -> None:
