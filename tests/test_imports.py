@@ -32,7 +32,7 @@ LAYERS = (
 CHOSEN_BY_NAME = {
     "mentor_stream.broker": {"base", "background", "gap", "prefix", "sizes", "waiting"},
     "producers.engines": {"base"},
-    "producers.rewards": {"base"},
+    "producers.rewards": {"base", "code"},  # script runs programs in the sandbox of code
     "consumers.guides": {"base"},
     "consumers.guides.fdcg.agents": {"base"},
 }

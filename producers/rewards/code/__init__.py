@@ -6,6 +6,7 @@ trial.py        a program against its tests, a run of the sandbox for each
 program.py      which program a completion gives, and the names that it may take for granted
 comparison.py   whether what was printed or returned is what was expected
 execution.py    one run: start it, read it, watch it, end it
+conversation.py one that is told lines as it goes, and answers
 starting.py     a sandbox that was seen to start on this machine, or why there is none
 sandbox.py      what it runs in: bubblewrap or bare limits, as command lines
 syscalls.py     the system calls that are refused in there

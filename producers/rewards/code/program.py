@@ -10,7 +10,7 @@ from mentor_stream.answers.thinking import after_thinking
 
 MAX_CHARACTERS = 1_000_000
 """No program is longer; of a completion no more than the end is searched."""
-_PYTHON = ("", "python", "python3", "py", "py3")
+PYTHON = ("", "python", "python3", "py", "py3")
 _MODULES = (
     "string", "re", "datetime", "collections", "heapq", "bisect", "copy", "math", "random", "statistics",
     "itertools", "functools", "operator", "io", "sys", "json",
@@ -22,7 +22,7 @@ def last_program(completion: str) -> str | None:
     """The last block of code behind the thinking that is Python, or of no language, if there is one."""
     answer = after_thinking(completion)
     found = blocks(answer[-MAX_CHARACTERS:]) if answer else []
-    return next((block.code for block in reversed(found) if block.language in _PYTHON), None)
+    return next((block.code for block in reversed(found) if block.language in PYTHON), None)
 
 
 def preamble(program: str) -> str:
