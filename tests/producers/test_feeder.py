@@ -201,7 +201,7 @@ def test_the_check_names_missing_files_and_unreadable_references_at_once(tmp_pat
 @pytest.mark.parametrize(
     ("verifier", "complaint"),
     [
-        ("{kind = 'mth'}", "known: choice, code, exact, math, weighted"),
+        ("{kind = 'mth'}", "known: choice, code, exact, math, script, weighted"),
         ("{kind = 'exact', trim = true}", "reward.verifier.trim: no such setting"),
         ("{kind = 'tests.hostile:Unbuildable'}", "no tools here"),
         ("{kind = 'tests.hostile:Objecting'}", "the compiler it calls is not installed"),
