@@ -120,8 +120,8 @@ async def judge() -> AsyncIterator[Judge]:
 async def test_a_judge_that_is_flooded_judges_on(judge: Judge) -> None:
     right = fenced(f"print({EXPECTED})")
     floods = ["x" * 10**8, "```python\n" * 10**6, "`" * 10**7, fenced("x = " + "[" * 10**6), "\n" * 10**7]
-    scores = await judge.score(PRINTED, [right, *floods, fenced(WEARING["loops for ever"]), right])
-    assert [score.verdict for score in scores] == [R, *[W] * 6, R]
+    scores = await judge.score(PRINTED, [right, *floods, right])
+    assert [score.verdict for score in scores] == [R, *[W] * 5, R], scores
 
 
 def test_a_sandbox_that_is_killed_from_outside_says_nothing_of_the_program() -> None:
