@@ -90,9 +90,14 @@ def identity(place: Path) -> str:
     return digest.hexdigest()
 
 
+def versions(directory: Path) -> list[Path]:
+    """The finished snapshots in a directory, oldest first; whatever else lies there is somebody else's."""
+    return sorted(path for path in directory.glob("v*") if path.name[1:].isdecimal() and path.is_dir())
+
+
 def prune(directory: Path, keep: int) -> None:
     """Remove all but the newest `keep` snapshots, and drafts that dead processes left."""
-    finished = sorted(directory.glob("v*"))
+    finished = versions(directory)
     for old in finished[: max(0, len(finished) - keep)]:
         shutil.rmtree(old, ignore_errors=True)
     _clear(directory)

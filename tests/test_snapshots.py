@@ -122,6 +122,16 @@ def test_a_writer_that_raises_something_else_leaves_nothing_behind_either(tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_is_no_snapshot_is_nobodys_to_count_or_remove(tmp_path: Path) -> None:
+    for version in range(3):
+        snapshots.write(tmp_path, version, lambda directory: (directory / "weights").write_text("x") and None)
+    (tmp_path / "v1-kept-by-hand").mkdir()
+    (tmp_path / "v99999999").write_text("a note")
+    snapshots.prune(tmp_path, 2)
+    assert [path.name for path in snapshots.versions(tmp_path)] == ["v00000001", "v00000002"]
+    assert sorted(path.name for path in tmp_path.iterdir())[2:] == ["v1-kept-by-hand", "v99999999"]
+
+
 def test_what_a_dead_writer_left_is_cleared_before_writing_again(tmp_path: Path) -> None:
     for owner in (999999999, os.getpid()):  # in a container every life has the same process id
         (tmp_path / f".draft-v00000001-{owner}").mkdir()

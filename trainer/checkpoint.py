@@ -112,7 +112,7 @@ def identity(policy: Path) -> str:
 
 
 def _newest_whole(directory: Path) -> Loaded | None:
-    for path in sorted(directory.glob("v*"), reverse=True):
+    for path in reversed(snapshots.versions(directory)):
         try:
             snapshots.verify(path, snapshots.file_digest(path / snapshots.MANIFEST))
             state = msgspec.json.decode((path / _STATE).read_bytes(), type=State)

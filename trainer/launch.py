@@ -14,6 +14,8 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 
+from mentor_stream.config import ConfigError
+
 GRACE = 10.0
 """Seconds that the other ranks have to say what they know of it once one has failed."""
 PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
@@ -50,6 +52,16 @@ def run(command: Sequence[str], ranks: int, grace: float = GRACE) -> int:
             end.start()
     end.cancel()
     return failed
+
+
+def check(ranks: int) -> None:
+    """Raise ConfigError where somebody else has started more or fewer of them than there are to be."""
+    started = os.environ.get("WORLD_SIZE", "1")
+    if started != str(ranks):
+        raise ConfigError(
+            f"trainer: {started} processes were started, and tensor_parallel x pipeline_parallel x "
+            f"context_parallel x data_parallel is {ranks}. Start as many, or set trainer.data_parallel"
+        )
 
 
 def end_with_starter() -> None:

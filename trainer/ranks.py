@@ -9,6 +9,7 @@ import torch.distributed as dist
 from megatron.core import parallel_state
 from megatron.core.tensor_parallel.random import model_parallel_cuda_manual_seed
 
+from mentor_stream.config import ConfigError
 from trainer.model import cpu
 
 IDLE = timedelta(days=7)
@@ -20,7 +21,13 @@ def start(
 ) -> None:
     """Join the process group that the environment describes (launch.py, torchrun), or be alone in one."""
     cpu.install()
-    torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    own, gpus = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+    if 0 < gpus <= own:
+        raise ConfigError(
+            f"trainer: rank {own} of this machine has no GPU, torch sees {gpus}. Lower tensor_parallel, "
+            "pipeline_parallel, context_parallel or data_parallel, or share the work with another machine"
+        )
+    torch.cuda.set_device(own)
     backend = "nccl" if torch.cuda.is_available() else "gloo"
     if "RANK" in os.environ:
         dist.init_process_group(backend, timeout=IDLE)

@@ -66,6 +66,6 @@ class Releases:
 
         They would look newest when old ones are removed, and may be what fills the disk.
         """
-        for path in self.directory.glob("v*"):
+        for path in snapshots.versions(self.directory):
             if int(path.name[1:]) > version:
                 shutil.rmtree(path)

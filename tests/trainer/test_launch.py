@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from mentor_stream.config import ConfigError
+from trainer import launch
+
 RANK = """
 import json, os, signal, sys, time
 from trainer import launch
@@ -110,6 +113,17 @@ def test_a_rank_whose_starter_is_gone_already_does_not_begin() -> None:
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert "is gone" in done.stderr
+
+
+@pytest.mark.parametrize(("started_ranks", "wanted"), [("3", 2), ("1", 2), ("2", 1)])
+def test_more_or_fewer_ranks_than_the_config_asks_for_are_refused(
+    monkeypatch: pytest.MonkeyPatch, started_ranks: str, wanted: int
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", started_ranks)
+    with pytest.raises(ConfigError, match=rf"{started_ranks} processes were started, .* is {wanted}\. Start"):
+        launch.check(wanted)
+    monkeypatch.setenv("WORLD_SIZE", str(wanted))
+    launch.check(wanted)
 
 
 def test_only_the_first_rank_sees_the_end_of_the_supervisors_pipe() -> None:

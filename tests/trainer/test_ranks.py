@@ -64,6 +64,11 @@ def test_ranks_that_were_killed_go_on_as_if_nothing_had_been(
 ) -> None:
     """G3: bit for bit, and from the checkpoint before where a file of the newest is cut short."""
     recording = recorded(tmp_path, policy_of(), groups, way)
+    if way is DATA:  # once in good order, in the middle of it
+        process = recording.start()
+        recording.await_release(process, lambda release: release.policy_version >= 1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0, recording.log()
     process = recording.start()
     recording.await_release(process, lambda release: release.policy_version >= 5)
     pid = ranks_of(process)[1] if victim == "a rank" else process.pid

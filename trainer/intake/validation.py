@@ -8,6 +8,8 @@ TEMPERATURES = (1e-3, 1e3)
 """Outside of these, logits divided by the temperature are no numbers to compute with."""
 LOWEST_LOGPROB = -1e4
 """Nothing less likely is ever sampled."""
+LARGEST_REWARD = 1e6
+"""Beyond it losses are no numbers any more, or advantages vanish: the square of a reward is taken."""
 ROUNDING = 1e-3
 """A certain token's log-prob may come out this much above 0."""
 
@@ -44,6 +46,8 @@ def _defect(trajectory: Trajectory, vocabulary: int) -> str | None:
     ids = np.concatenate([trajectory.prompt_ids.numpy(), trajectory.completion_ids.numpy()])
     if not _within(ids, vocabulary):
         return f"token ids outside the vocabulary of {vocabulary}"
+    if abs(trajectory.reward or 0.0) > LARGEST_REWARD:
+        return f"reward {trajectory.reward:g} is outside of {LARGEST_REWARD:g} on either side"
     logprobs = trajectory.logprobs.numpy()
     if not ((logprobs >= LOWEST_LOGPROB) & (logprobs <= ROUNDING)).all():  # not a number fails, too
         return f"log-probs that are no logarithms of probabilities (finite, from {LOWEST_LOGPROB:g} to 0)"

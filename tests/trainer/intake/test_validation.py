@@ -44,6 +44,13 @@ def test_log_probs_that_are_none_are_refused(logprob: float) -> None:
         checked(with_rows(a_trajectory("R"), a_trajectory("W", logprob=logprob)))
 
 
+@pytest.mark.parametrize("reward", [1.1e6, -1e308])
+def test_rewards_that_nothing_can_be_computed_with_are_refused(reward: float) -> None:
+    row = msgspec.structs.replace(a_trajectory("R"), reward=reward)
+    with pytest.raises(schemas.InvalidRecord, match=r"trajectories\[0\]: reward .* is outside of 1e\+06"):
+        checked(with_rows(row, a_trajectory("W")))
+
+
 def test_dropping_hints_needs_the_bare_prompt() -> None:
     group = msgspec.structs.replace(a_group("WR", query=a_guided_query()), bare_prompt_ids=None)
     checked(group)
