@@ -140,7 +140,7 @@ class Bubblewrap:
             *_folders([*homes, Path("/dev/null")]),
             *(word for place in [*system, *homes] for word in ("--ro-bind-try", str(place), str(place))),
             *("--ro-bind", str(RUNNER), "/runner.py"),
-            *("--proc", "/proc"),
+            *("--proc", "/proc", "--remount-ro", "/proc"),  # settings of the kernel, too, are files
             *(word for name in devices for word in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")),
             *(word for n, name in enumerate(("stdin", "stdout", "stderr"))
               for word in ("--symlink", f"/proc/self/fd/{n}", f"/dev/{name}")),

@@ -14,7 +14,8 @@ from mentor_stream.config import ConfigError
 from producers.judging.judge import Judge, RewardConfig, running
 from producers.rewards.base import Judgement, Unscorable
 from producers.rewards.code import Config, build, check
-from producers.rewards.code.sandbox import USERS
+from producers.rewards.code.execution import Allowance, Job, execute
+from producers.rewards.code.sandbox import USERS, Bubblewrap, Limits, NotStarted, own_interpreter
 from schemas import Verdict
 from tests.builders import a_query
 from tests.producers.rewards.nasty import CHEATING, DYING, ESCAPING, SEARCH, WEARING
@@ -92,6 +93,19 @@ def test_a_program_that_will_not_end_is_wrong(name: str) -> None:
 def test_a_function_that_cheats_is_wrong(name: str) -> None:
     verdict, said = judged(verifier(**SMALL), RETURNED, fenced(CHEATING[name]))
     assert verdict is W, said
+
+
+@pytest.mark.parametrize("name", ESCAPING)
+def test_a_program_does_not_get_out_of_a_user_namespace(name: str) -> None:
+    """What an ordinary user gets, and root where it may not mount: then nobody but the namespace holds it."""
+    limits = Limits(cpu_seconds=10, memory_bytes=2**28, disk_bytes=2**22)
+    told = "\nprint('escaped' if escaped else 'held')"
+    allowed = Allowance(2, 6, 10, 30, 10**6)
+    try:
+        run = execute(Bubblewrap(limits, own_interpreter(), None), Job("", ESCAPING[name] + told), allowed)
+    except NotStarted as error:
+        pytest.skip(f"no user namespace here: {error}")
+    assert b"escaped" not in run.output, run
 
 
 def test_what_is_expected_is_nowhere_to_be_found() -> None:
