@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import anyio
 import pytest
 
 from mentor_stream.config import ConfigError
@@ -136,6 +137,20 @@ async def test_a_judge_that_is_flooded_judges_on(judge: Judge) -> None:
     floods = ["x" * 10**8, "```python\n" * 10**6, "`" * 10**7, fenced("x = " + "[" * 10**6), "\n" * 10**7]
     scores = await judge.score(PRINTED, [right, *floods, right])
     assert [score.verdict for score in scores] == [R, *[W] * 5, R], scores
+
+
+@pytest.mark.anyio
+async def test_a_worker_that_is_killed_takes_its_sandbox_along() -> None:
+    """That nobody is left is what is seen after each test here."""
+    async with (
+        running(RewardConfig(verifier={"kind": "code"}, workers=1)) as judge,
+        anyio.create_task_group() as judging,
+    ):
+        judging.start_soon(judge.score, PRINTED, [fenced(WEARING["sleeps for ever"])])
+        with anyio.fail_after(60):
+            while not inmates():
+                await anyio.sleep(0.01)
+        judging.cancel_scope.cancel()
 
 
 def test_a_sandbox_that_is_killed_from_outside_says_nothing_of_the_program() -> None:
