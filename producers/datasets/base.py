@@ -10,7 +10,9 @@ from pydantic import Field, model_validator
 import schemas
 from mentor_stream.config import ConfigError, Section
 
-PresetName = Literal["deepmath", "gsm8k", "livecodebench", "math"]
+PresetName = Literal[
+    "bigcodebench", "deepmath", "gsm8k", "humaneval", "livecodebench", "math", "mbpp", "mmlu", "olympiadbench"
+]
 
 
 class DataConfig(Section):
@@ -20,7 +22,8 @@ class DataConfig(Section):
 
     train: Path
     """Questions to train on: a .jsonl or .parquet file, several (`data/train-*.parquet`), a folder of them, a
-    directory that `save_to_disk` of Hugging Face's datasets wrote, or `hub:OWNER/NAME/SUBSET:SPLIT`."""
+    directory that `save_to_disk` of Hugging Face's datasets wrote, `package:NAME/FILE` of an installed Python
+    package, or `hub:OWNER/NAME/SUBSET:SPLIT`."""
     heldout: Path | None = None
     """Questions to measure accuracy on, without hints; never trained on."""
     preset: PresetName | None = None

@@ -30,6 +30,21 @@ class Columns:
             raise self.error(f"column {column!r} holds text that is not valid Unicode")
         return text
 
+    def texts(self, column: str, remedy: str) -> list[str]:
+        """The texts in a column that holds a list, or one as JSON. Raises DatasetError as `text` does."""
+        found = self._values.get(column)
+        if not isinstance(found, list):
+            text = self.text(column, remedy)
+            try:
+                found = json.loads(text)
+            except (ValueError, RecursionError):
+                found = None
+        if not isinstance(found, list) or not all(
+            isinstance(text, str) and _is_unicode(text) for text in found
+        ):
+            raise self.error(f"column {column!r} holds no list of texts. {remedy}")
+        return found
+
     def has(self, column: str) -> bool:
         """Whether there is a value in this column."""
         return self._values.get(column) is not None

@@ -7,7 +7,7 @@ from producers.datasets.base import DatasetError, Record
 
 PREFIX = "hub:"
 _NAME = re.compile(
-    r"hub:(?P<name>[\w.-]+/[\w.-]+)(?:/(?P<subset>[\w.-]+))?(?::(?P<split>\w+))?(?:@(?P<revision>[\w.-]+))?"
+    r"hub:(?P<name>[\w.-]+/[\w.-]+)(?:/(?P<subset>[\w.-]+))?(?::(?P<split>[\w.]+))?(?:@(?P<revision>[\w.-]+))?"
 )
 
 

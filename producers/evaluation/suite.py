@@ -25,6 +25,8 @@ class Suite(Section):
     question: str = "question"
     answer: str = "answer"
     """Columns of the question and of what the verifier compares with."""
+    extra: tuple[str, ...] = ()
+    """Further columns that the verifier wants to see."""
     verifier: dict[str, Any]
     """As `reward.verifier`."""
     template: str = "{question}"
@@ -38,7 +40,7 @@ class Suite(Section):
 
     def data(self, place: str | None) -> DataConfig:
         """Its questions as a dataset, or those of another place that has the same columns."""
-        table = {"train": place or self.questions, "preset": self.preset}
+        table = {"train": place or self.questions, "preset": self.preset, "extra": self.extra}
         columns = {} if self.preset else {"question": self.question, "answer": self.answer}
         return DataConfig.model_validate(table | columns)
 

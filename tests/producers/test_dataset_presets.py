@@ -19,6 +19,8 @@ from mentor_stream.answers.programs import read_task
 from producers.datasets import packed
 from producers.datasets.base import DataConfig, DatasetError, Row
 from producers.datasets.reading import read
+from producers.rewards.script.completion import known_program
+from producers.rewards.script.reference import read_script
 
 GSM8K = {
     "question": "Natalia sold clips to 48 of her friends in April, and then half as many in May. How many?",
@@ -49,6 +51,48 @@ LIVECODEBENCH = {
     "public_test_cases": json.dumps(PUBLIC),
     "private_test_cases": base64.b64encode(zlib.compress(pickle.dumps(json.dumps(PRIVATE)))).decode(),
     "metadata": "{}",
+}
+
+HUMANEVAL = {
+    "task_id": "HumanEval/0",
+    "prompt": 'def twice(x):\n    """Two times x."""\n',
+    "canonical_solution": "    return 2 * x\n",
+    "test": "def check(candidate):\n    assert candidate(1) == 2\n",
+    "entry_point": "twice",
+}
+MBPP = {
+    "task_id": 11,
+    "text": "Write a function to double a number.",
+    "code": "def twice(x):\r\n  return 2 * x",
+    "test_list": ["assert twice(1) == 2", "assert twice(2) == 4"],
+    "test_setup_code": "",
+    "challenge_test_list": [],
+}
+BIGCODEBENCH = {
+    "task_id": "BigCodeBench/0",
+    "complete_prompt": 'import numpy\ndef task_func(x):\n    """Two times x."""\n',
+    "instruct_prompt": "Double x. You should write self-contained code starting with: ...",
+    "canonical_solution": "    return 2 * x",
+    "code_prompt": "import numpy\ndef task_func(x):\n",
+    "test": "import unittest\nclass TestCases(unittest.TestCase):\n    def test_one(self): pass\n",
+    "entry_point": "task_func",
+    "doc_struct": "{}",
+    "libs": "['numpy', 'os']",
+}
+MMLU = {
+    "question": "What is 2 + 3? ",
+    "subject": "arithmetic",
+    "choices": ["4", "5 ", "6", "(A) and (B)"],
+    "answer": 1,
+}
+OLYMPIADBENCH = {
+    "id": 1,
+    "question": "Find all $x$ with $x^2 = 4$.",
+    "context": "Numbers are real.",
+    "final_answer": ["2", "-2"],
+    "solution": ["Take the root."],
+    "unit": None,
+    "is_multiple_answer": True,
 }
 
 
@@ -120,6 +164,39 @@ def test_livecodebench_says_which_function_is_tested(tmp_path: Path) -> None:
     assert starter.strip() in found.question
 
 
+def test_code_with_tests_in_code_is_a_reference_that_its_verifier_reads(tmp_path: Path) -> None:
+    found = row(tmp_path, HUMANEVAL, "humaneval")
+    assert (found.question, found.solution) == (HUMANEVAL["prompt"], HUMANEVAL["canonical_solution"])
+    assert read_script(found.answer).tests == ("check(twice)",)
+
+    for columns in (MBPP, MBPP | {"prompt": MBPP["text"], "test_imports": ["import math"]}):
+        found = row(tmp_path, columns, "mbpp")
+        assert found.question.startswith("Write a function to double a number.")
+        assert "assert twice(2) == 4" in found.question
+        assert found.solution == MBPP["code"]
+        assert read_script(found.answer).names == ("twice",)
+
+    found = row(tmp_path, BIGCODEBENCH, "bigcodebench")
+    assert found.question == BIGCODEBENCH["instruct_prompt"]
+    script = read_script(found.answer)
+    assert (script.kind, script.tests, script.libraries) == ("unittest", ("TestCases",), ("numpy",))
+    assert known_program(found.solution, script) is not None
+
+
+def test_mmlu_has_its_options_in_the_question_and_a_letter_for_the_right_one(tmp_path: Path) -> None:
+    found = row(tmp_path, MMLU, "mmlu", extra=("choices",))
+    assert found.question == "What is 2 + 3?\n\n(A) 4\n(B) 5\n(C) 6\n(D) (A) and (B)"
+    assert (found.answer, json.loads(found.extra["choices"])) == ("B", MMLU["choices"])
+
+
+def test_olympiadbench_has_several_answers_as_one_and_what_goes_before_a_question(tmp_path: Path) -> None:
+    found = row(tmp_path, OLYMPIADBENCH, "olympiadbench")
+    assert found.question == "Numbers are real.\n\nFind all $x$ with $x^2 = 4$."
+    assert (found.answer, found.solution) == ("2, -2", "Take the root.")
+    assert answers.equivalent(found.answer, "-2, 2")
+    assert row(tmp_path, OLYMPIADBENCH | {"unit": "m/s"}, "olympiadbench").question.endswith("is in m/s.")
+
+
 def test_private_tests_beyond_the_bytes_that_are_wanted_are_left_out(tmp_path: Path) -> None:
     found = row(tmp_path, LIVECODEBENCH, "livecodebench", max_tests_bytes=600)
     task = read_task(found.answer)
@@ -137,6 +214,17 @@ def test_private_tests_beyond_the_bytes_that_are_wanted_are_left_out(tmp_path: P
         ("math", MATH | {"solution": "It is 3/2."}, "holds no \\boxed answer"),
         ("math", {"question": "?", "answer": "1"}, "no column 'solution'"),
         ("deepmath", GSM8K, "no column 'final_answer'"),
+        ("humaneval", MBPP, "no column 'prompt'"),
+        ("mbpp", MBPP | {"test_list": "?"}, "column 'test_list' holds no list of texts"),
+        ("mbpp", HUMANEVAL, "no column 'test_list'"),
+        ("bigcodebench", HUMANEVAL, "no column 'complete_prompt'"),
+        ("bigcodebench", BIGCODEBENCH | {"libs": "numpy"}, "column 'libs' holds no list of libraries"),
+        ("mmlu", MMLU | {"answer": 4}, "column 'answer' is '4', the number of no option"),
+        ("mmlu", MMLU | {"answer": "B"}, "column 'answer' is 'B', the number of no option"),
+        ("mmlu", MMLU | {"choices": ["one"]}, "column 'choices' holds 1 options"),
+        ("mmlu", MMLU | {"choices": [1, 2]}, "column 'choices' holds no list of texts"),
+        ("olympiadbench", OLYMPIADBENCH | {"final_answer": None}, "column 'final_answer' is None"),
+        ("olympiadbench", OLYMPIADBENCH | {"final_answer": [""]}, "holds no answer"),
         ("livecodebench", LIVECODEBENCH | {"private_test_cases": "?"}, "neither JSON nor base64"),
         ("livecodebench", LIVECODEBENCH | {"private_test_cases": "{}"}, "holds no list of tests"),
         ("livecodebench", LIVECODEBENCH | {"public_test_cases": "[1]"}, "holds no list of tests"),

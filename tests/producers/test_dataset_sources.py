@@ -1,5 +1,6 @@
 """Files, folders, saved datasets and names on the hub: all read to the same questions."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -52,6 +53,28 @@ def test_a_folder_of_files_is_the_dataset_that_one_file_is(tmp_path: Path, one_f
     assert load(tmp_path / "lines").digest == one_file.digest
     assert load(tmp_path / "tables").digest == one_file.digest
     assert load(tmp_path / "tables").rows[3].place == "train-00001-of-00002.parquet row 1"
+
+
+def test_a_file_may_be_compressed_and_half_of_one_is_refused(tmp_path: Path, one_file: Dataset) -> None:
+    packed = gzip.compress((tmp_path / "all.jsonl").read_bytes())
+    (tmp_path / "all.jsonl.gz").write_bytes(packed)
+    assert load(tmp_path / "all.jsonl.gz").digest == one_file.digest
+    for broken in (packed[:-12], b"?" + packed, packed[:20] + b"?" * 20):
+        (tmp_path / "all.jsonl.gz").write_bytes(broken)
+        with pytest.raises(DatasetError, match="not a whole file of gzip"):
+            load(tmp_path / "all.jsonl.gz")
+
+
+def test_a_file_that_came_with_a_package_is_read_without_running_it(
+    tmp_path: Path, one_file: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "questionnaire").mkdir()
+    (tmp_path / "questionnaire" / "__init__.py").write_text("1 / 0")
+    lines(tmp_path / "questionnaire" / "data" / "all.jsonl", ROWS)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert load("package:questionnaire/data/all.jsonl").digest == one_file.digest
+    assert "there is no package 'no_such'" in complaint("package:no_such/all.jsonl")
+    assert "there is no package 'a-b'" in complaint("package:a-b/all.jsonl")
 
 
 def test_files_are_named_by_a_pattern(tmp_path: Path, one_file: Dataset) -> None:

@@ -107,7 +107,7 @@ def test_a_missing_file_and_an_unknown_format_are_named(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"data.train is .*no such file"):
         load(tmp_path / "absent.jsonl")
     (tmp_path / "a.csv").touch()
-    with pytest.raises(DatasetError, match=r"use .jsonl or .parquet"):
+    with pytest.raises(DatasetError, match=r"use .jsonl or .jsonl.gz or .parquet"):
         load(tmp_path / "a.csv")
 
 
