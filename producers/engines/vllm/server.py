@@ -16,7 +16,7 @@ from producers.engines.vllm.board import Board, Weights
 from producers.engines.vllm.config import Config
 from producers.engines.vllm.pulse import Pulse
 
-LOOK_SECONDS = 2.0
+LOOK_SECONDS = 5.0
 """Between looks at what a server makes."""
 REPEAT_SECONDS = 15.0
 """Between log lines about a server that is waited for."""
@@ -149,7 +149,7 @@ class Server:
 
     async def _attend(self) -> None:
         """Load what is wanted, watch what it makes. Raises Down, Refused."""
-        pulse = Pulse(self._config.stall_seconds)
+        pulse, rest = Pulse(self._config.stall_seconds), min(LOOK_SECONDS, self._config.stall_seconds / 2)
         while True:
             wanted = self._board.wanted
             if self._trouble is not None:
@@ -161,7 +161,7 @@ class Server:
             ):
                 await self._load(wanted)
                 continue
-            with anyio.move_on_after(LOOK_SECONDS):
+            with anyio.move_on_after(rest):
                 await self._board.orders.wait()
                 continue
             await self._look(pulse)
