@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from consumers.leak.decision import MAX_CHARACTERS
 from consumers.leak.hidden import told
@@ -21,13 +22,25 @@ _CODE = re.compile(r"^\W{0,4}(?:assert\b|def \w+\(|class \w+|import \w+|from \w+
 
 
 def as_code(reference: str) -> str | None:
-    """The code that a reference is when it is no list of tests: assertions, also listed in JSON."""
-    if reference.lstrip().startswith("[") and len(reference) <= MAX_TESTS:
+    """The code that a reference is when it is no list of tests: assertions, also in JSON.
+
+    There they are a list, which may be the `test_list` of an object (MBPP), or its `test`, which may call the
+    `entry_point` by another name (HumanEval).
+    """
+    if reference.lstrip().startswith(("[", "{")) and len(reference) <= MAX_TESTS:
         with suppress(ValueError, RecursionError):
-            lines = json.loads(reference)
-            if all(isinstance(line, str) for line in lines):
-                reference = "\n".join(lines)
+            found: Any = json.loads(reference)
+            if isinstance(found, dict):
+                found = found.get("test_list") or _test(found)
+            if isinstance(found, list) and all(isinstance(line, str) for line in found):
+                reference = "\n".join(found)
     return reference if _CODE.search(reference) else None
+
+
+def _test(columns: dict[str, Any]) -> list[Any]:
+    test = columns.get("test")
+    renamed = str(test).replace("candidate(", f"{columns.get('entry_point')}(")
+    return [test, renamed]
 
 
 def find_code_leak(

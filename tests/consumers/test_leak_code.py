@@ -154,6 +154,10 @@ def test_an_output_that_many_tests_have_is_a_leak_only_beside_its_input_or_calle
         "assert add_all([3, 5], 2) == 12\nassert add_all([], 1) == 0\n",
         json.dumps(["assert add_all([3, 5], 2) == 12", "assert add_all([], 1) == 0"]),
         "def test_all():\n    assert add_all([3, 5], 2) == 12\n",
+        json.dumps({"test_list": ["assert add_all([3, 5], 2) == 12"], "test_setup_code": ""}),
+        json.dumps(
+            {"test": "def check(candidate):\n    assert candidate([3, 5], 2) == 12", "entry_point": "add_all"}
+        ),
     ],
 )
 def test_a_reference_that_is_assertions_is_searched_as_code(reference: str) -> None:
