@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from producers.datasets import hub
 from producers.datasets.reading import read
 from producers.evaluation import suite as suites
 from tests.models import a_tokenizer
@@ -59,6 +60,12 @@ def test_each_answer_of_a_suite_gets_the_verdict_that_it_deserves(tmp_path: Path
             assert (answer["verdict"] == "right") is (answer["text"] == right), answer
         said = {answer["text"] for answer in answers}
         assert said >= {right, "nothing"}, "neither all are right nor all are wrong"
+
+
+def test_what_suites_name_on_the_hub_are_names_of_the_hub() -> None:
+    named = [one.questions for one in suites.known().values() if one.questions.startswith(hub.PREFIX)]
+    assert "hub:bigcode/bigcodebench:v0.1.4" in named
+    assert [name for name in named if not hub._NAME.fullmatch(name)] == []
 
 
 def test_humaneval_is_read_from_its_package() -> None:
