@@ -3,9 +3,13 @@
 # ruff: noqa: E501 - programs are written as people would write them
 
 import json
+import os
+import threading
+from pathlib import Path
 
 import pytest
 
+from producers.rewards.base import Unscorable
 from producers.rewards.script import Config, build
 from schemas import Verdict
 from tests.builders import a_query
@@ -114,6 +118,39 @@ def test_what_is_expected_is_nowhere_to_be_found() -> None:
     given = a_query(reference=json.dumps({"test_list": [f"assert secret({EXPECTED}) == {EXPECTED}"]}))
     late = f"def secret(x):\n    scope = {{}}\n    exec({SEARCH!r}, scope)\n    return int(scope['answer'])"
     assert judged(build(Config()), given, fenced(late))[0] is R  # the search does find
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_sandbox_that_is_killed_from_outside_says_nothing_of_the_program(which: int) -> None:
+    """That of the tests is started first."""
+    stop = threading.Event()
+
+    def kill() -> None:
+        while not stop.wait(0.01):
+            if len(there := sandboxes()) > 1:
+                os.kill(there[which], 9)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        with pytest.raises(Unscorable, match=r"outside|did not start"):
+            REWARD.score(CHECKED, fenced("import time\ndef secret(x): time.sleep(60)"))
+    finally:
+        stop.set()
+        killer.join()
+
+
+def sandboxes() -> list[int]:
+    """Those of this process, in the order of their start."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return sorted(int(child) for child in children if _is_sandbox(child))
+
+
+def _is_sandbox(process: str) -> bool:
+    try:
+        return "/bwrap\0" in Path(f"/proc/{process}/cmdline").read_text()
+    except OSError:
+        return False
 
 
 def test_an_honest_program_is_right_before_the_same_tests() -> None:
