@@ -21,7 +21,7 @@ from schemas import Group, Outcome, Query
 from tests.builders import a_group, a_query
 from tests.endpoint import Endpoint, Trouble, hint
 from tests.streams import everything, until
-from trainer.batches import Arrivals, CutRule
+from trainer.intake.batches import Arrivals, CutRule
 
 pytestmark = pytest.mark.anyio
 
