@@ -50,6 +50,10 @@ def main() -> None:
         for cause in found:
             typer.echo(f"mentor-stream: {cause}", err=True)
         sys.exit(2)
+    except BaseExceptionGroup as group:  # what trio makes of Ctrl-C
+        if group.split(KeyboardInterrupt)[1] is not None:
+            raise
+        sys.exit(130)
 
 
 def _is_full(error: BaseException) -> bool:

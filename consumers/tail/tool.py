@@ -1,9 +1,10 @@
 """What `mentor-stream tail` does, as it finds it by entry point (mentor_stream/tools.py)."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 
@@ -11,13 +12,11 @@ from consumers import following
 from consumers.following import Event
 from consumers.tail import documents, views
 from consumers.tail.choice import Choice
-from consumers.tail.lessons import Lesson, Lessons, Result
+from consumers.tail.lessons import Lessons, Result
 from consumers.tail.views import Line
 from mentor_stream import broker as brokers
 from mentor_stream import topics
-from mentor_stream.broker import Broker
 from mentor_stream.config import Config
-from mentor_stream.topics import Topic
 
 HINTS = (topics.GUIDED, topics.DIAGNOSES, topics.GROUPS, topics.COLLAPSED)
 
@@ -43,40 +42,75 @@ def tail(
 async def _tail(
     config: Config, what: str, choice: Choice, show: Show, since: float | None, count: int, *, follow: bool
 ) -> None:
-    wanted = HINTS if what == "hints" else (topics.find(what, config.run.name),)
+    """First what is there, then what comes: behind it, from the places where reading it ended."""
+    run = config.run.name
+    wanted = HINTS if what == "hints" else (topics.find(what, run),)
+    teller: Teller = LessonTeller(choice, show) if what == "hints" else EventTeller(choice, show)
     async with brokers.connect(config.run.broker, create=False) as broker:
-        events = await _events(broker, config.run.name, wanted, since, count, follow=follow)
-        async with aclosing(events):
-            if what == "hints":
-                await _show_lessons(events, choice, show)
-            else:
+        if since is None:
+            places = await following.last(broker, run, wanted, count)
+        else:
+            places = await following.since(broker, run, wanted, since)
+        async with aclosing(following.events(broker, run, wanted, places, follow=False)) as events:
+            async for event in events:
+                places[event.place] = event.offset + 1
+                teller.take(event, live=False)
+        teller.told_all()
+        if follow:
+            async with aclosing(following.events(broker, run, wanted, places, follow=True)) as events:
                 async for event in events:
-                    if event.record is None or choice.wants(event.record):
-                        show(views.event(event), documents.of_event(event))
+                    teller.take(event, live=True)
 
 
-async def _events(
-    broker: Broker, run: str, wanted: Sequence[Topic[Any]], since: float | None, count: int, *, follow: bool
-) -> AsyncGenerator[Event]:
-    if since is None:
-        start = await following.last(broker, run, wanted, count)
-    else:
-        start = await following.since(broker, run, wanted, since)
-    return following.events(broker, run, wanted, start, follow=follow)
+class Teller(Protocol):
+    """Shows what is worth it of the events that it takes."""
+
+    def take(self, event: Event, *, live: bool) -> None:
+        """One event; what was there before is taken first, in no order of time."""
+        ...
+
+    def told_all(self) -> None:
+        """All that was there before has been taken."""
+        ...
 
 
-async def _show_lessons(events: AsyncIterator[Event], choice: Choice, show: Show) -> None:
-    lessons = Lessons()
-    async for event in events:
-        for one in lessons.take(event):
-            _show_lesson(one, choice, show)
-    for one in lessons.rest():
-        _show_lesson(one, choice, show)
+class EventTeller:
+    """Shows records, each as it is read."""
+
+    def __init__(self, choice: Choice, show: Show) -> None:
+        self._choice, self._show = choice, show
+
+    def take(self, event: Event, *, live: bool) -> None:
+        """See Teller."""
+        if event.record is None or self._choice.wants(event.record):
+            self._show(views.event(event), documents.of_event(event))
+
+    def told_all(self) -> None:
+        """See Teller."""
 
 
-def _show_lesson(one: Lesson | Result, choice: Choice, show: Show) -> None:
-    if isinstance(one, Result):
-        if choice.wants(one.query):
-            show(views.result(one), documents.of_result(one))
-    elif choice.wants(one.query):
-        show(views.lesson(one), documents.of_lesson(one))
+class LessonTeller:
+    """Shows lessons and their results: those that were there in the order of time."""
+
+    def __init__(self, choice: Choice, show: Show) -> None:
+        self._choice, self._show = choice, show
+        self._lessons = Lessons()
+
+    def take(self, event: Event, *, live: bool) -> None:
+        """See Teller."""
+        self._lessons.take(event)
+        if live:
+            self._tell(event.time)
+
+    def told_all(self) -> None:
+        """See Teller."""
+        self._tell(math.inf)
+
+    def _tell(self, now: float) -> None:
+        for one in self._lessons.ready(now):
+            if not self._choice.wants(one.query):
+                continue
+            if isinstance(one, Result):
+                self._show(views.result(one), documents.of_result(one))
+            else:
+                self._show(views.lesson(one), documents.of_lesson(one))

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 What = Literal["hints", "groups", "collapsed", "diagnoses", "guided", "queries", "policies", "dead-letters"]
+Ending = Literal["hint", "fallback", "silent", "stale", "exhausted", "superseded", "shed"]
+Judged = Literal["right", "wrong", "unscorable", "aborted"]
 FILTERS = {
     "outcome": ("diagnoses",),
     "guide": ("hints", "diagnoses", "guided", "groups", "collapsed"),
@@ -21,6 +23,7 @@ FILTERS = {
     "question": ("hints", "groups", "collapsed", "diagnoses", "guided", "queries"),
 }
 """What each filter has anything to choose from."""
+LAST = 10
 STYLES = {"head": "bold", "good": "green", "bad": "red", "hint": "cyan"}
 
 
@@ -31,16 +34,20 @@ def tail(
     since: Annotated[
         str | None, typer.Option(help="From 90s, 30m, 2h, 7d ago on, or from 2026-11-30T12:00.")
     ] = None,
-    last: Annotated[int, typer.Option(min=0, help="Without --since: so many of each partition first.")] = 10,
+    last: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="So many of each partition first.  [default: 10; with a filter all, from the beginning]",
+        ),
+    ] = None,
     follow: Annotated[bool, typer.Option(help="Go on with what comes, until Ctrl-C.")] = True,
     question: Annotated[
         str | None, typer.Option(help="Only with this in the question, or of this id.")
     ] = None,
-    outcome: Annotated[
-        str | None, typer.Option(help="Only cases that ended so, such as hint or silent.")
-    ] = None,
+    outcome: Annotated[Ending | None, typer.Option(help="Only cases that ended so.")] = None,
     guide: Annotated[str | None, typer.Option(help="Only of this guide.")] = None,
-    verdict: Annotated[str | None, typer.Option(help="Only groups with such an answer, as right.")] = None,
+    verdict: Annotated[Judged | None, typer.Option(help="Only groups with such an answer.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line instead.")] = False,
 ) -> None:
     """Show hints and what came of them, or a topic's records, in words. Nobody's place is moved by it.
@@ -56,11 +63,12 @@ def tail(
             raise typer.BadParameter(f"--{name} is for {', '.join(FILTERS[name])}: {what} have none")
     loaded = load(config)
     start = None if since is None else moment(since, time.time())
+    if start is None and last is None and any(wanted.values()):
+        start = 0.0
     show = _json if json else _printer()
-    try:
-        tools.load("tail").tail(loaded, what, wanted, show, since=start, count=last, follow=follow)
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+    tools.load("tail").tail(
+        loaded, what, wanted, show, since=start, count=LAST if last is None else last, follow=follow
+    )
 
 
 def _json(_: "Sequence[tuple[str, str]]", document: dict[str, Any]) -> None:

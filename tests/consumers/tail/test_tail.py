@@ -54,6 +54,25 @@ def _following(what: str, config: str) -> Iterator[IO[str]]:
             process.wait(20)
 
 
+def test_ctrl_c_ends_it_without_a_word(tmp_path: Path):
+    command = [sys.executable, "-m", "mentor_stream.cli", "tail", "groups", prepared(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert "Traceback" not in process.stderr.read()
+        assert process.wait(30) in (1, 130)
+
+
+def test_with_a_filter_everything_is_searched(tmp_path: Path):
+    config = prepared(tmp_path)
+    arguments = ("tail", "groups", config, "--no-follow", "--json")
+    assert mentor_stream(*arguments, "--last", "0").stdout == ""
+    found = mentor_stream(*arguments, "--question", "2 + 3").stdout.splitlines()
+    assert any(json.loads(line)["record"] for line in found)
+
+
 def test_the_hints_are_shown_with_what_came_of_them(tmp_path: Path):
     config = prepared(tmp_path)
     shown = mentor_stream("tail", "hints", config, "--no-follow").stdout
@@ -86,6 +105,7 @@ def test_a_record_nobody_can_read_is_shown_and_stays_what_it_is(tmp_path: Path):
         (["policies", "--verdict", "right"], "--verdict is for groups, collapsed"),
         (["hints", "--outcome", "hint"], "--outcome is for diagnoses"),
         (["groups", "--since", "yesterday"], "--since yesterday: expected 90s"),
+        (["diagnoses", "--outcome", "slient"], "'slient' is not one of"),
     ],
 )
 def test_what_makes_no_sense_is_said(tmp_path: Path, arguments: list[str], problem: str):
