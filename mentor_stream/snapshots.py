@@ -15,6 +15,8 @@ from typing import NamedTuple
 import msgspec
 
 MANIFEST = "manifest.json"
+FULL_BYTES = 2**20
+"""A disk with less room is full."""
 
 
 class SnapshotError(Exception):
@@ -53,8 +55,9 @@ def write(directory: Path, version: int, fill: Callable[[Path], None]) -> Snapsh
         draft.rename(place)
         _sync(directory)
     except Exception as error:
+        cause = _refusal(error) or _fullness(directory)  # before its room is given back
         shutil.rmtree(draft, ignore_errors=True)
-        if cause := _refusal(error):
+        if cause:
             raise SnapshotError(
                 f"snapshot {place} could not be written: {cause}. Free space or set run.directory elsewhere."
             ) from error
@@ -138,6 +141,12 @@ def _refusal(error: BaseException | None) -> BaseException | None:
             return error
         error = error.__cause__ or error.__context__
     return None
+
+
+def _fullness(directory: Path) -> str | None:
+    """That the disk is full, which not every writer says of what it could not write."""
+    full = directory.exists() and shutil.disk_usage(directory).free < FULL_BYTES
+    return os.strerror(errno.ENOSPC) if full else None
 
 
 def _seal(draft: Path) -> str:

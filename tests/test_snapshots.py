@@ -102,6 +102,21 @@ def test_a_place_that_is_no_snapshot_is_refused_whatever_it_is(uri: str) -> None
         snapshots.verify(Path(uri), "0" * 64)
 
 
+def test_a_full_disk_is_named_also_when_the_writer_says_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(directory: Path) -> None:
+        (directory / "half").write_text("x")
+        raise RuntimeError("unexpected pos 704 vs 598")
+
+    with pytest.raises(RuntimeError, match="unexpected pos"):
+        snapshots.write(tmp_path, 1, fill)
+    monkeypatch.setattr(snapshots, "FULL_BYTES", 2**63)
+    with pytest.raises(SnapshotError, match=r"No space left on device.*Free space"):
+        snapshots.write(tmp_path, 1, fill)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_full_disk_is_named_also_when_the_writer_wraps_it(tmp_path: Path) -> None:
     def fill(directory: Path) -> None:
         (directory / "half").write_text("x")

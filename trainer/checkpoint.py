@@ -53,6 +53,7 @@ class Checkpoints:
 
     def __init__(self, directory: Path, policy: Path, keep: int, reference: str | None = None) -> None:
         self.directory, self.policy, self.keep, self.reference = directory, policy, keep, reference
+        self.identity = snapshots.identity(policy)
 
     def write(
         self,
@@ -64,9 +65,13 @@ class Checkpoints:
         save_shards: Callable[[Path], None],
     ) -> None:
         """Write a version's checkpoint and remove old ones. `save_shards` fills a directory, on all ranks."""
-        policy = identity(self.policy)
         state = State(
-            version=version, step=step, policy=policy, ledger=ledger, reference=self.reference, marks=marks
+            version=version,
+            step=step,
+            policy=self.identity,
+            ledger=ledger,
+            reference=self.reference,
+            marks=marks,
         )
 
         def fill(draft: Path) -> None:
@@ -86,7 +91,7 @@ class Checkpoints:
         to end being held to one is no other.)
         """
         found = _newest_whole(self.directory)
-        if found and found.state.policy != identity(self.policy):
+        if found and found.state.policy not in (self.identity, _shape(self.policy)):
             raise ConfigError(
                 f"run.policy is {str(self.policy)!r}: the checkpoint of version {found.state.version} in "
                 f"{self.directory} started from another policy. Set it back, or set another run.directory"
@@ -103,8 +108,8 @@ class Checkpoints:
             )
 
 
-def identity(policy: Path) -> str:
-    """Tells one policy directory from another: a digest of its config, and its weights' names and sizes."""
+def _shape(policy: Path) -> str:
+    """What checkpoints held before: a digest of a policy's config, and its weights' names and sizes."""
     digest = sha256((policy / "config.json").read_bytes())
     for weights in sorted(policy.glob("*.safetensors")):
         digest.update(f"{weights.name} {weights.stat().st_size}\n".encode())
@@ -112,6 +117,7 @@ def identity(policy: Path) -> str:
 
 
 def _newest_whole(directory: Path) -> Loaded | None:
+    damaged = False
     for path in reversed(snapshots.versions(directory)):
         try:
             snapshots.verify(path, snapshots.file_digest(path / snapshots.MANIFEST))
@@ -119,6 +125,11 @@ def _newest_whole(directory: Path) -> Loaded | None:
             return Loaded(state, (path / _IDS).read_bytes(), path / _SHARDS)
         except (SnapshotError, OSError, ValueError) as error:
             aside = path.with_name(f"damaged-{path.name}-{random.randrange(2**32):08x}")  # noqa: S311
-            log.warning("checkpoint %s is damaged (%s); using the one before, kept as %s", path, error, aside)
+            log.warning(
+                "checkpoint %s is damaged (%s) and kept as %s; using the one before", path, error, aside
+            )
             path.rename(aside)
+            damaged = True
+    if damaged:
+        log.error("no checkpoint in %s is whole: training starts anew from run.policy", directory)
     return None

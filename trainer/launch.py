@@ -36,8 +36,15 @@ def run(command: Sequence[str], ranks: int, grace: float = GRACE) -> int:
     """
     port = _free_port()
     started = [_start(command, rank, ranks, port) for rank in range(ranks)]
+    asked: list[int] = []
+    """Signals that were passed on: who ends by them was stopped, and has not failed."""
+
+    def pass_on(received: int, _: object) -> None:
+        asked.append(received)
+        _pass_on(started[0], received)
+
     for number in PASSED_ON:
-        signal.signal(number, lambda received, _: _pass_on(started[0], received))
+        signal.signal(number, pass_on)
     running = {process.pid: rank for rank, process in enumerate(started)}
     end = threading.Timer(grace, _kill, [started])
     failed = 0
@@ -47,6 +54,8 @@ def run(command: Sequence[str], ranks: int, grace: float = GRACE) -> int:
         started[rank].returncode = code
         if code and not failed:
             failed = code if code > 0 else 128 - code
+            if failed - 128 in asked:
+                continue
             how = f"exit code {code}" if code > 0 else signal.Signals(-code).name
             sys.stderr.write(f"trainer: rank {rank} of {ranks} ended with {how}; so do the others\n")
             end.start()

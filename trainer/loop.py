@@ -5,6 +5,7 @@ is full, so the course of a run depends on the order of arrival and on nothing e
 """
 
 import logging
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -39,7 +40,10 @@ IDLE_TURNS = 15
 
 
 def run(config: Config) -> None:
-    """Train until the run is over or the process is asked to stop. Raises what cannot be survived."""
+    """Train until the run is over, or until asked to stop: then SystemExit(128 + signal).
+
+    Raises what cannot be survived.
+    """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
     logging.getLogger("megatron").setLevel(logging.WARNING)
     settings = config.of(TrainerConfig)
@@ -50,14 +54,17 @@ def run(config: Config) -> None:
         seed=config.run.seed,
     )
     learner = Learner(settings, config.run.policy, architecture.read(config.run.policy))
+    stopped_by = None
     if ranks.is_lead():
         everyone = AllRanks(learner)
         with streams.connect(config) as stream:
-            Lead(config, everyone, stream).run()
+            stopped_by = Lead(config, everyone, stream).run()
         everyone.leave()
     else:
         orders.follow(learner)
     ranks.stop()
+    if stopped_by is not None:
+        sys.exit(128 + stopped_by)
 
 
 class Lead:
@@ -82,8 +89,8 @@ class Lead:
         self.stop, self.finish = stopping.watch(), stopping.watch_for_finish()
         self.idle_turns = 0
 
-    def run(self) -> None:
-        """From the newest checkpoint, or from run.policy, to the end of the run."""
+    def run(self) -> int | None:
+        """From the newest checkpoint, or from run.policy, to the end of the run; or the reason to stop."""
         self._resume()
         self.journal.keep(self.version)
         self._release(final=self.is_over)
@@ -92,8 +99,10 @@ class Lead:
         # A checkpoint of this version is good enough: what arrived after it will be read again.
         if self.saved != self.version:
             self._save()
-        if self.is_over:
-            self._release(final=True)
+        if not self.is_over:
+            return self.stop.reason
+        self._release(final=True)
+        return None
 
     @property
     def is_over(self) -> bool:

@@ -7,11 +7,23 @@ import threading
 from mentor_stream.process import PARENT_PIPE
 
 
-def watch() -> threading.Event:
-    """An event that SIGTERM, SIGINT or the end of a supervising parent sets. Call on the main thread."""
-    stop = threading.Event()
+class Stop(threading.Event):
+    """Set when training is to stop; the first reason counts."""
+
+    reason: int | None = None
+    """The signal that asked for it, SIGHUP standing for the end of a supervising parent."""
+
+    def ask(self, reason: int) -> None:
+        """Set it."""
+        self.reason = self.reason or reason
+        self.set()
+
+
+def watch() -> Stop:
+    """What SIGTERM, SIGINT and the end of a supervising parent set. Call on the main thread."""
+    stop = Stop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, lambda received, _: stop.ask(received))
     if os.environ.get(PARENT_PIPE):
         threading.Thread(target=_wait_for_parent, args=(stop,), daemon=True).start()
     return stop
@@ -30,7 +42,7 @@ def ignore() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _wait_for_parent(stop: threading.Event) -> None:
+def _wait_for_parent(stop: Stop) -> None:
     while os.read(0, 1):
         pass
-    stop.set()
+    stop.ask(signal.SIGHUP)

@@ -1,8 +1,10 @@
 """The answers to a suite as a file to go on from: a line of what it is of, then a line a question."""
 
+import fcntl
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -61,7 +63,7 @@ class Results:
     def __init__(self, path: Path, about: About, found: Sequence[Asked], whole: int) -> None:
         self.path, self.about = path, about
         self.asked = list(found)
-        self._file = path.open("r+b")
+        self._file = _locked(path)
         self._file.truncate(whole)
         self._file.seek(whole)
 
@@ -89,6 +91,19 @@ def opened(path: Path, about: About) -> Results:
             "or remove the file."
         )
     return Results(path, about, asked, whole)
+
+
+def _locked(path: Path) -> BinaryIO:
+    """The file, for this process alone. Raises ConfigError when another one has it."""
+    file = path.open("r+b")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        raise ConfigError(
+            f"{path}: another evaluation writes there. Wait for it, or give another --out."
+        ) from error
+    return file
 
 
 def read(path: Path) -> tuple[About, list[Asked]]:

@@ -1,4 +1,5 @@
 import logging
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from mentor_stream.broker import Receipt
 from mentor_stream.config import ConfigError
 from schemas import Consumed
 from tests.trainer.policies import sampled_groups, weights_of
-from trainer.checkpoint import Checkpoints, State, identity
+from trainer.checkpoint import Checkpoints, State, _shape
 from trainer.intake.batches import Ledger
 from trainer.intake.marks import Mark
 
@@ -43,7 +44,7 @@ def test_the_newest_checkpoint_comes_back_as_written(checkpoints: Checkpoints) -
     a_checkpoint(checkpoints, 10)
     found = checkpoints.newest()
     assert found
-    policy = identity(checkpoints.policy)
+    policy = checkpoints.identity
     assert found.state == State(version=10, step=9, policy=policy, ledger=LEDGER, marks=MARKS)
     assert found.consumed_ids == b"i" * 32
     assert (found.shards / "shard").read_text() == "w"
@@ -69,7 +70,7 @@ WRITTEN_BEFORE = """{
 def test_a_checkpoint_written_before_still_loads(checkpoints: Checkpoints) -> None:
     def fill(draft: Path) -> None:
         (draft / "model").mkdir()
-        policy = identity(checkpoints.policy)
+        policy = checkpoints.identity
         (draft / "state.json").write_text(WRITTEN_BEFORE.replace("POLICY", policy))
         (draft / "consumed_ids.bin").write_bytes(b"i" * 32)
 
@@ -141,6 +142,37 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(
     assert not damaged.exists()
 
 
+def test_that_no_checkpoint_is_whole_is_said(
+    checkpoints: Checkpoints, caplog: pytest.LogCaptureFixture
+) -> None:
+    checkpoints.write(1, 1, LEDGER, (), b"", lambda shards: None)
+    (checkpoints.directory / "v00000001" / "consumed_ids.bin").write_bytes(b"2")
+    assert checkpoints.newest() is None
+    assert "training starts anew from run.policy" in caplog.text
+
+
+def test_other_weights_of_the_same_shape_are_another_policy(
+    policy_of: Callable[..., Path], tmp_path: Path
+) -> None:
+    other = shutil.copytree(policy_of(), tmp_path / "other")
+    Checkpoints(tmp_path / "checkpoints", policy_of(), 2).write(1, 1, LEDGER, (), b"", lambda shards: None)
+    assert Checkpoints(tmp_path / "checkpoints", other, 2).newest() is not None
+    weights = next(other.glob("*.safetensors"))
+    data = bytearray(weights.read_bytes())
+    data[-1] ^= 1
+    weights.write_bytes(data)
+    with pytest.raises(ConfigError, match="started from another policy"):
+        Checkpoints(tmp_path / "checkpoints", other, 2).newest()
+
+
+def test_a_checkpoint_of_before_that_knows_its_policy_by_shape_goes_on(checkpoints: Checkpoints) -> None:
+    now = checkpoints.identity
+    checkpoints.identity = _shape(checkpoints.policy)
+    checkpoints.write(1, 1, LEDGER, (), b"", lambda shards: None)
+    checkpoints.identity = now
+    assert checkpoints.newest() is not None
+
+
 def test_a_checkpoint_that_could_not_be_finished_is_not_there(checkpoints: Checkpoints) -> None:
     def fail(_: Path) -> None:
         raise RuntimeError("killed")
@@ -150,23 +182,26 @@ def test_a_checkpoint_that_could_not_be_finished_is_not_there(checkpoints: Check
     assert checkpoints.newest() is None
 
 
+@pytest.mark.parametrize("before", [0, 2])
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_a_loaded_learner_goes_on_bit_for_bit(
-    rank: None, policy_of: Callable[..., Path], tmp_path: Path, precision: str
+    rank: None, policy_of: Callable[..., Path], tmp_path: Path, precision: str, before: int
 ) -> None:
+    """Also one that was saved before its first step: batches without a signal take none."""
     from tests.trainer.learning.test_learner import a_learner
 
     policy = policy_of("qwen3")
     groups = sampled_groups(policy, 2)
     learner = a_learner(policy, precision=precision, weight_decay=0.1, warmup_steps=3)
-    learner.step(groups)
-    learner.step(groups)
+    never_saved = a_learner(policy, precision=precision, weight_decay=0.1, warmup_steps=3)
+    for _ in range(before):
+        assert learner.step(groups) == never_saved.step(groups)
     learner.save(tmp_path)
 
     resumed = a_learner(policy, precision=precision, weight_decay=0.1, warmup_steps=3)
     resumed.load(tmp_path)
     for _ in range(3):
-        assert resumed.step(groups) == learner.step(groups)
+        assert resumed.step(groups) == learner.step(groups) == never_saved.step(groups)
     ours, theirs = weights_of(resumed.weights()), weights_of(learner.weights())
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 

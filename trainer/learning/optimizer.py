@@ -74,8 +74,7 @@ class Optimizer:
 
     def sharded_state(self, model_state: dict[str, Any], *, loading: bool) -> dict[str, Any]:
         """This rank's part of the optimizer's state, for dist_checkpointing."""
-        if loading:
-            self._create_state()
+        self._create_state()
         state = self.megatron.sharded_state_dict(model_state, is_loading=loading, metadata=_LAYOUT)
         return {"optimizer": state, "schedule": self.schedule.state_dict()}
 
@@ -94,14 +93,15 @@ class Optimizer:
     def _create_state(self) -> None:
         """Give torch's AdamW the state that it would only create at its first step.
 
-        Loading fills existing tensors; without `step` among them the resume would start it at 0.
+        Loading fills existing tensors, without `step` among them the resume would start it at 0; and a run
+        may be saved before its first step.
         """
         for adam in self._adams():
             for group in adam.param_groups:
                 for parameter in group["params"]:
                     if not adam.state[parameter]:
                         adam.state[parameter] = {
-                            "step": torch.tensor(1.0),
+                            "step": torch.tensor(0.0),
                             "exp_avg": torch.zeros_like(parameter.data),
                             "exp_avg_sq": torch.zeros_like(parameter.data),
                         }

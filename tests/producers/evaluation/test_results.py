@@ -68,3 +68,12 @@ def test_only_what_was_judged_counts():
     verdicts = [Verdict.RIGHT, Verdict.UNSCORABLE, Verdict.WRONG, Verdict.ABORTED, Verdict.RIGHT]
     one = Asked("id", "?", [Answer(verdict, "", 1, "stop", "") for verdict in verdicts])
     assert one.count == (3, 2)
+
+
+def test_two_evaluations_do_not_write_one_file(tmp_path: Path):
+    path = tmp_path / "sums.jsonl"
+    with closing(results.opened(path, ABOUT)) as kept:
+        kept.add(asked(0))
+        with pytest.raises(ConfigError, match="another evaluation writes there"):
+            results.opened(path, ABOUT)
+    results.opened(path, ABOUT).close()
