@@ -1,26 +1,14 @@
-"""One process group for all in-process tests, and tiny random policies as Hugging Face directories."""
+"""Tiny random policies as Hugging Face directories."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
 from tests.trainer.policies import write_policy
 from trainer.model import cpu
 
 cpu.install()
-
-
-@pytest.fixture(scope="session")
-def rank() -> Iterator[None]:
-    """This process as the only rank."""
-    from trainer import ranks
-
-    torch.set_num_threads(1)
-    ranks.start(seed=0)
-    yield
-    ranks.stop()
 
 
 @pytest.fixture(scope="session")

@@ -35,7 +35,6 @@ from tests.builders import a_query
 from tests.producers.conftest import EOS, write_policy
 from tests.producers.scripted import ScriptedJudge, a_config, arrived, eventually, group_ids, release
 from tests.producers.vllm.serving import Serving, needs_vllm
-from tests.trainer.conftest import rank  # noqa: F401 - a fixture
 from trainer.config import TrainerConfig
 from trainer.learning import reference
 from trainer.packing.microbatch import Multiples, collate
