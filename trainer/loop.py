@@ -136,9 +136,14 @@ class Lead:
             self.report.arrived(group, collapsed=collapsed)
 
     def _is_usable(self, delivery: Delivery[Group]) -> bool:
-        group, vocabulary = delivery.record, self.learner.architecture.vocabulary
+        group, model = delivery.record, self.learner.architecture
         try:
-            validate(group, vocabulary=vocabulary, drop_hints=self.settings.drops_hints)
+            validate(
+                group,
+                vocabulary=model.vocabulary,
+                positions=model.max_positions,
+                drop_hints=self.settings.drops_hints,
+            )
         except RecordError as error:
             log.warning("group %s cannot be trained on, see dead-letters: %s", group.group_id, error)
             self.stream.bury(delivery.message, error)

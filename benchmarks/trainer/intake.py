@@ -137,7 +137,7 @@ def _taken(recorded: Recorded) -> Spent:
         while left:
             for delivery in stream.take(1.0):
                 left -= 1
-                validate(delivery.record, vocabulary=GROUP.words, drop_hints=False)
+                validate(delivery.record, vocabulary=GROUP.words, positions=2**20, drop_hints=False)
                 marks.note(delivery.message)
                 arrivals.arrive(delivery.record, place_of(delivery.message), collapsed=False)
                 if batch := arrivals.cut(0):

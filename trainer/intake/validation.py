@@ -14,8 +14,8 @@ ROUNDING = 1e-3
 """A certain token's log-prob may come out this much above 0."""
 
 
-def validate(group: Group, *, vocabulary: int, drop_hints: bool) -> None:
-    """Raise InvalidRecord for a group that would break or poison the loss."""
+def validate(group: Group, *, vocabulary: int, positions: int, drop_hints: bool) -> None:
+    """Raise InvalidRecord for a group that would break or poison the loss of a model of that size."""
     _check_sampling(group)
     bare = group.bare_prompt_ids
     if drop_hints and group.query.origin is Origin.GUIDED and not bare:
@@ -24,7 +24,7 @@ def validate(group: Group, *, vocabulary: int, drop_hints: bool) -> None:
         raise _invalid("bare_prompt_ids", f"token ids outside the vocabulary of {vocabulary}")
     for row, trajectory in enumerate(group.trajectories):
         # Rows that nobody judged never reach the loss: a refused query's are empty, and rightly so.
-        if trajectory.reward is not None and (defect := _defect(trajectory, vocabulary)):
+        if trajectory.reward is not None and (defect := _defect(trajectory, vocabulary, positions)):
             raise _invalid(f"trajectories[{row}]", defect)
 
 
@@ -40,12 +40,14 @@ def _check_sampling(group: Group) -> None:
         )
 
 
-def _defect(trajectory: Trajectory, vocabulary: int) -> str | None:
+def _defect(trajectory: Trajectory, vocabulary: int, positions: int) -> str | None:
     if not len(trajectory.prompt_ids):
         return "an empty prompt: nothing predicts the first token"
     ids = np.concatenate([trajectory.prompt_ids.numpy(), trajectory.completion_ids.numpy()])
     if not _within(ids, vocabulary):
         return f"token ids outside the vocabulary of {vocabulary}"
+    if len(ids) > positions:
+        return f"{len(ids)} tokens of prompt and completion, and the model has {positions} positions"
     if abs(trajectory.reward or 0.0) > LARGEST_REWARD:
         return f"reward {trajectory.reward:g} is outside of {LARGEST_REWARD:g} on either side"
     logprobs = trajectory.logprobs.numpy()

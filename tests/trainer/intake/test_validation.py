@@ -7,11 +7,11 @@ import schemas
 from tests.builders import a_group, a_guided_query, a_trajectory
 from trainer.intake.validation import validate
 
-VOCABULARY = 16
+VOCABULARY, POSITIONS = 16, 20
 
 
 def checked(group: schemas.Group, *, drop_hints: bool = False) -> None:
-    validate(group, vocabulary=VOCABULARY, drop_hints=drop_hints)
+    validate(group, vocabulary=VOCABULARY, positions=POSITIONS, drop_hints=drop_hints)
 
 
 def with_rows(*rows: schemas.Trajectory) -> schemas.Group:
@@ -21,6 +21,13 @@ def with_rows(*rows: schemas.Trajectory) -> schemas.Group:
 def test_an_ordinary_group_passes_plain_and_guided() -> None:
     checked(a_group("WWRR"))
     checked(a_group("WWRR", query=a_guided_query()), drop_hints=True)
+
+
+def test_a_row_longer_than_the_model_is_refused_with_both_lengths() -> None:
+    row = a_trajectory("R", prompt=(1,) * 10, completion=(2,) * 10)
+    checked(with_rows(row))
+    with pytest.raises(schemas.InvalidRecord, match=r"21 tokens of prompt and completion, .* 20 positions"):
+        checked(with_rows(msgspec.structs.replace(row, prompt_ids=schemas.ids((1,) * 11))))
 
 
 def test_the_empty_rows_of_a_refused_query_are_no_defect() -> None:
