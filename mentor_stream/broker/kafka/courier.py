@@ -1,7 +1,7 @@
 """Brings messages from the event loop to kafka-python's producer, and back how each of them ended.
 
-One for a topic that the client knows is appended at once: that waits for nothing, and a thread's turn would
-cost as much again as the appending. The others go by the client's thread, where the client may look for them.
+A small one for a topic that the client knows is appended at once: that waits for nothing, and a thread's turn
+would cost as much again. The others go by the client's thread, where it may look for their topics.
 """
 
 import time
@@ -21,6 +21,8 @@ METADATA_WAIT_MS = 2000
 """So long a topic that the client does not find holds up the messages of the others..."""
 MISSING_SECONDS = 1.0
 """...and so long it does not do so again."""
+AT_ONCE_BYTES = 2**18
+"""Larger messages are copied in the thread: the loop has other things to do meanwhile."""
 
 
 class Courier:
@@ -39,7 +41,8 @@ class Courier:
 
     def take(self, parcel: Parcel) -> None:
         """The next one to bring. None overtakes those that wait for their topic to be found."""
-        at_once = self._raw is not None and self._queued == self._brought
+        small = parcel.size <= AT_ONCE_BYTES
+        at_once = small and self._raw is not None and self._queued == self._brought
         if not (at_once and self._bring(append, self._raw, parcel)):
             self._queued += 1
             self._queue.put(parcel)
