@@ -5,7 +5,8 @@ failures again, comparison/ to put two runs' hints side by side; following.py re
 
 casework.py is what it decides, backlog.py which case is next, teaching.py a guide at work, returned.py what
 may come of it, guides/ who writes the hint (fdcg/ is the paper's), leak/ what keeps the answer out of it,
-budget.py its length, tally.py its counts.
+budget.py its length, publishing.py what goes onto the stream, tally.py its counts, effort.py what a case took
+of its guide.
 
 For guides that ask language models: chat/ asks, sheet.py is what they are told of a case and evidence.py of
 its attempts, drafts.py tells what is no hint, calls.py keeps what was asked.

@@ -16,10 +16,10 @@ from consumers.casework import Action
 from consumers.config import GUIDES, MentorConfig
 from consumers.guides.base import Lesson
 from consumers.leak.guard import guarding
+from consumers.publishing import publish_diagnosis, publish_lesson
 from consumers.tally import Tally
 from consumers.teaching import Teacher
 from mentor_stream import plugins, releases, telemetry, topics
-from mentor_stream.broker import MessageTooLarge
 from mentor_stream.complaints import Complaints
 from mentor_stream.component import Component
 from mentor_stream.config import Config
@@ -28,12 +28,11 @@ from mentor_stream.prompts import PromptConfig
 from mentor_stream.sampling import RolloutConfig
 from mentor_stream.stream import Delivery, Stream, opened
 from mentor_stream.topics import TopicsConfig
-from schemas import Diagnosis, Group, Outcome, OversizedRecord, PolicyRelease, Query
+from schemas import Diagnosis, Group, Outcome, PolicyRelease, Query
 
 REPORT_SECONDS = 1.0
 PASSED_OVER_AT_ONCE = 64
 """Cases that no guide sees and that are being recorded: reading waits when there are more."""
-TOO_LARGE = (OversizedRecord, MessageTooLarge)
 MOST_WAITING_BYTES = 256 * 2**20
 """Of the cases that wait; what it is that max_backlog bounds when completions are very long."""
 
@@ -103,22 +102,14 @@ class Mentor:
         """Publish what comes of a case, then release it: a crash in between repeats it under the same ids."""
         group, began = case.record, time.perf_counter()
         lesson = await self._lesson(group)
-        guided = casework.guided_query(group, self._teacher.guide.name, lesson.hint) if lesson.hint else None
-        if guided:
-            try:
-                await self._stream.publish(topics.GUIDED, guided)
-            except TOO_LARGE as error:
-                lesson, guided = Lesson(Outcome.SILENT, f"the lesson: {error}", None, lesson.calls), None
+        lesson, guided = await publish_lesson(self._stream, self._teacher.guide.name, group, lesson)
         await self._record(group, lesson, guided, time.perf_counter() - began)
         case.done()
         self._slots.release()
 
     async def _record(self, group: Group, lesson: Lesson, guided: Query | None, seconds: float) -> None:
-        record = casework.diagnosis(group, self._teacher.guide.name, lesson, guided, seconds)
-        try:
-            await self._stream.publish(topics.DIAGNOSES, record)
-        except TOO_LARGE:
-            await self._stream.publish(topics.DIAGNOSES, casework.shortened(record))
+        name = self._teacher.guide.name
+        record = await publish_diagnosis(self._stream, name, group, lesson, guided, seconds)
         self._tally.count(record)
         self._complain(record)
 

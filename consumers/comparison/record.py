@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from consumers import following
+from consumers.effort import Effort, effort
 from mentor_stream import topics
 from mentor_stream.broker import Broker
 from schemas import Diagnosis, Group, Outcome, Query, Record, Verdict
@@ -22,12 +23,7 @@ class Case:
     reason: str
     hint: str | None
     guided_query_id: str | None
-    refined: int
-    """Judgment-Repair rounds."""
-    redrafted: int
-    """Fresh drafts after the first."""
-    leaks: int
-    """Drafts that the leak guard refused."""
+    effort: Effort
     tokens: int
     cost: float
     seconds: float
@@ -88,7 +84,6 @@ async def recorded(broker: Broker, run: str) -> Recorded:
 
 
 def _case(diagnosis: Diagnosis) -> Case:
-    calls = diagnosis.calls
     return Case(
         group_id=diagnosis.group_id,
         query_id=diagnosis.query_id,
@@ -98,9 +93,7 @@ def _case(diagnosis: Diagnosis) -> Case:
         reason=diagnosis.reason,
         hint=diagnosis.hint.text if diagnosis.hint else None,
         guided_query_id=diagnosis.guided_query_id,
-        refined=max((call.refinement for call in calls), default=0),
-        redrafted=max((call.draft for call in calls), default=0),
-        leaks=sum(call.agent == "leak_guard" and call.passed is False for call in calls),
+        effort=effort(diagnosis.calls),
         tokens=diagnosis.prompt_tokens + diagnosis.completion_tokens,
         cost=diagnosis.cost,
         seconds=diagnosis.seconds,

@@ -5,6 +5,7 @@ from hashlib import blake2b
 from typing import Any
 
 import schemas
+from consumers.effort import effort
 from mentor_stream import topics
 from mentor_stream.stream import Stream
 from schemas import Diagnosis, Query
@@ -48,9 +49,7 @@ def _counted(record: Diagnosis) -> dict[str, float]:
     """What a case adds to the account."""
     return {
         "calls": len(record.calls),
-        "refined": max((call.refinement for call in record.calls), default=0),
-        "redrafted": max((call.draft for call in record.calls), default=0),
-        "leaks": sum(call.agent == "leak_guard" and call.passed is False for call in record.calls),
+        **effort(record.calls)._asdict(),
         "errors": sum(call.error is not None for call in record.calls),
         "prompt_tokens": record.prompt_tokens,
         "completion_tokens": record.completion_tokens,

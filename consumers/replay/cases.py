@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 
-import schemas
+from consumers import following
 from mentor_stream import topics
 from mentor_stream.broker import Bounds, Broker, TopicPartition
 from mentor_stream.config import ConfigError
-from mentor_stream.topics import LARGEST_RECORD_BYTES
 from schemas import Group
 
 Range = Mapping[TopicPartition, Bounds]
@@ -18,8 +18,8 @@ _OFFSETS = re.compile(r"(\d+):(\d*)-(\d*)")
 class Cases:
     """One pass over a range."""
 
-    def __init__(self, broker: Broker, wanted: Range) -> None:
-        self._broker, self._wanted = broker, wanted
+    def __init__(self, broker: Broker, run: str, wanted: Range) -> None:
+        self._broker, self._run, self._wanted = broker, run, wanted
         self.unreadable = self.repeated = 0
 
     @property
@@ -33,20 +33,20 @@ class Cases:
         for place, (first, after) in sorted(self._wanted.items()):
             if first >= after:
                 continue
-            async with self._broker.reader({place: first}, follow=False, on_gap="earliest") as messages:
-                async for message in messages:
-                    if message.offset >= after:
+            events = following.events(
+                self._broker, self._run, (topics.COLLAPSED,), {place: first}, follow=False
+            )
+            async with aclosing(events):
+                async for event in events:
+                    if event.offset >= after:
                         break
-                    try:
-                        group = schemas.decode(message.value, Group, max_bytes=LARGEST_RECORD_BYTES)
-                    except schemas.RecordError:
+                    if not isinstance(event.record, Group):
                         self.unreadable += 1
-                        continue
-                    if group.group_id in seen:
+                    elif event.record.group_id in seen:
                         self.repeated += 1
-                        continue
-                    seen.add(group.group_id)
-                    yield group
+                    else:
+                        seen.add(event.record.group_id)
+                        yield event.record
 
 
 async def between(broker: Broker, run: str, since: float | None, until: float | None) -> Range:

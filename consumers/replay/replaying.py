@@ -10,13 +10,10 @@ from consumers.casework import Action
 from consumers.chat import kept
 from consumers.chat.kept import Replies
 from consumers.guides.base import Lesson
+from consumers.publishing import publish_diagnosis, publish_lesson
 from consumers.teaching import Teacher
-from mentor_stream import topics
-from mentor_stream.broker import MessageTooLarge
 from mentor_stream.stream import Stream
-from schemas import AgentCall, Diagnosis, Group, Outcome, OversizedRecord
-
-TOO_LARGE = (OversizedRecord, MessageTooLarge)
+from schemas import AgentCall, Group
 
 
 class Replaying:
@@ -63,21 +60,6 @@ class Replaying:
         return call if self._replies is None or call.model is not None else replace(call, seconds=0.0)
 
     async def _publish(self, group: Group, lesson: Lesson) -> None:
-        name = self._teacher.guide.name
-        guided = casework.guided_query(group, name, lesson.hint) if lesson.hint else None
-        if guided:
-            try:
-                await self._stream.publish(topics.GUIDED, guided)
-            except TOO_LARGE as error:
-                lesson, guided = Lesson(Outcome.SILENT, f"the lesson: {error}", None, lesson.calls), None
-        await self._record(casework.diagnosis(group, name, lesson, guided, _seconds(lesson)))
-
-    async def _record(self, record: Diagnosis) -> None:
-        try:
-            await self._stream.publish(topics.DIAGNOSES, record)
-        except TOO_LARGE:
-            await self._stream.publish(topics.DIAGNOSES, casework.shortened(record))
-
-
-def _seconds(lesson: Lesson) -> float:
-    return sum(call.seconds for call in lesson.calls)
+        name, seconds = self._teacher.guide.name, sum(call.seconds for call in lesson.calls)
+        lesson, guided = await publish_lesson(self._stream, name, group, lesson)
+        await publish_diagnosis(self._stream, name, group, lesson, guided, seconds)

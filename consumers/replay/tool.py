@@ -73,7 +73,7 @@ async def _replay(request: Request, progress: Progress) -> dict[str, Any]:
         wanted = await _range(request, broker)
         async with stream.connect(run.broker, request.to, "replay", settings) as own:
             await spending.resume(own, guide)
-            recorded = Cases(broker, wanted)
+            recorded = Cases(broker, run.name, wanted)
             replaying = Replaying(
                 Teacher(guide, guard, budget(request.recorded)),
                 own,
