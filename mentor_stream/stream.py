@@ -5,10 +5,10 @@ only, and a poisoned topic stops nobody.
 """
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import schemas
 from mentor_stream import broker as brokers
@@ -20,12 +20,15 @@ from mentor_stream.broker.base import (
     Consumer,
     Message,
     OnGap,
+    Outgoing,
     Producer,
     Reader,
     Receipt,
     TopicPartition,
 )
 from mentor_stream.config import Config
+from mentor_stream.metrics.catalogue import shared
+from mentor_stream.metrics.readings import OWN as READINGS
 from mentor_stream.topics import LARGEST_RECORD_BYTES, Topic, TopicsConfig
 
 R = TypeVar("R", bound=schemas.Record)
@@ -70,8 +73,17 @@ class Stream:
 
     async def publish(self, topic: Topic[R], record: R) -> Receipt:
         """Append a record; on return it is durable. Raises OversizedRecord, InvalidRecord, BrokerError."""
+        with _measured(topic):
+            return await self._producer.send(*self._outgoing(topic, record))
+
+    async def publish_all(self, topic: Topic[R], records: Iterable[R]) -> list[Receipt]:
+        """Append records in their order; on return all are durable. Raises what `publish` does."""
+        with _measured(topic):
+            return await self._producer.send_all([self._outgoing(topic, record) for record in records])
+
+    def _outgoing(self, topic: Topic[R], record: R) -> Outgoing:
         data = schemas.encode(record, max_bytes=self.settings.max_bytes(topic))
-        return await self._producer.send(self.name(topic), topic.key(record).encode(), data)
+        return Outgoing(self.name(topic), topic.key(record).encode(), data)
 
     @asynccontextmanager
     async def consumer(
@@ -168,6 +180,19 @@ class Stream:
             time=time.time(),
         )
         await self.publish(topics.DEAD_LETTERS, letter)
+        _, _, short = message.topic.rpartition(".")
+        READINGS.add(shared.DEAD_LETTERS, 1, short)
+
+
+@contextmanager
+def _measured(topic: Topic[Any]) -> Generator[None]:
+    """Measure publishing to a topic."""
+    try:
+        with READINGS.timing(shared.PUBLISH_SECONDS, topic.name):
+            yield
+    except Exception:
+        READINGS.add(shared.PUBLISH_FAILURES, 1, topic.name)
+        raise
 
 
 @asynccontextmanager

@@ -16,10 +16,10 @@ import schemas
 from mentor_stream import releases, stream, topics
 from mentor_stream.component import Component
 from mentor_stream.config import Config, ConfigError, RunConfig, Section
-from mentor_stream.process import serve
+from mentor_stream.process import work
 from mentor_stream.releases import News
 from mentor_stream.stream import Stream
-from mentor_stream.telemetry import report
+from mentor_stream.telemetry import offer, report, watch
 from mentor_stream.topics import TopicsConfig
 from producers import references
 from producers.admission import Admission
@@ -43,7 +43,10 @@ class FeederConfig(Section):
 
 
 class Feeder:
-    """Feeds one dataset. `run` returns when its epochs are fed."""
+    """Feeds one dataset. `run` returns when its epochs are fed.
+
+    Until then it stays, also when the run is over: a trainer with a later end may go on with it.
+    """
 
     def __init__(self, stream: Stream, dataset: Dataset, run: RunConfig, epochs: int | None) -> None:
         self._stream, self._dataset, self._run = stream, dataset, run
@@ -60,10 +63,12 @@ class Feeder:
         async with anyio.create_task_group() as beside:
             beside.start_soon(releases.follow, self._stream, self._take)
             beside.start_soon(self._report)
+            beside.start_soon(watch, self._stream)
             while self._total is None or self._fed < self._total:
                 await self._feed_window()
             beside.cancel_scope.cancel()
         await report(self._stream, self._metrics(), policy_version=self._admission.version)
+        log.info("all %d questions of data.epochs are fed", self._fed)
 
     async def _feed_window(self) -> None:
         """Feed what there is room for, or wait for the next release."""
@@ -77,9 +82,7 @@ class Feeder:
 
     async def _feed(self, positions: Sequence[int]) -> None:
         """Publish these positions; on return all of them are durable, which progress.py relies on."""
-        async with anyio.create_task_group() as sends:
-            for position in positions:
-                sends.start_soon(self._stream.publish, topics.QUERIES, self._query(position))
+        await self._stream.publish_all(topics.QUERIES, map(self._query, positions))
 
     def _query(self, position: int) -> schemas.Query:
         epoch, row = row_at(position, rows=len(self._dataset.rows), seed=self._run.seed)
@@ -118,6 +121,10 @@ class Feeder:
 
     def _take(self, release: schemas.PolicyRelease) -> None:
         self._admission = self._admit(release.policy_version, release.consumed)
+        if release.final and not self._over:
+            log.info(
+                "the run is over at version %d: waiting in case its trainer goes on", release.policy_version
+            )
         self._over = release.final  # until a resumed trainer publishes again
         self._news.tell()
 
@@ -128,8 +135,8 @@ class Feeder:
         """Once a second while anything moves."""
         told: dict[str, float] = {}
         while True:
-            if (values := self._metrics()) != told:
-                await report(self._stream, values, policy_version=self._admission.version)
+            values, version = self._metrics(), self._admission.version
+            if values != told and await offer(self._stream, values, policy_version=version):
                 told = values
             await anyio.sleep(1)
 
@@ -180,6 +187,6 @@ def _verifier_problems(config: Config, setting: str) -> Iterable[str]:
 component = Component(
     name="feeder",
     sections=(DataConfig, FeederConfig, RewardConfig, TopicsConfig),
-    run=lambda config: serve(partial(_main, config)),
+    run=partial(work, "feeder", _main),
     check=check,
 )

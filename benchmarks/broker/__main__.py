@@ -18,7 +18,7 @@ from benchmarks.broker.engines import Engine, Kafka, Sqlite, cluster
 from benchmarks.broker.load import Load
 from benchmarks.broker.loop_lag import loop_lag
 from benchmarks.broker.memory import memory
-from benchmarks.broker.throughput import both_ways, one_by_one
+from benchmarks.broker.throughput import appending, both_ways
 from benchmarks.rows import Finding, show
 from mentor_stream.broker import BrokerError
 
@@ -28,22 +28,34 @@ class Plan:
     """How much of everything."""
 
     loads: tuple[Load, ...]
-    single: Load
-    """Sent one record after the other."""
+    others: dict[str, Load]
+    """Sent in other ways: each record by a task of its own, and one after the other."""
     records: int
     """What goes through while memory is watched."""
     rounds: int
 
 
 FULL = Plan(
-    loads=(Load("65kB", 65 * 1024, count=2000), Load("1MB", 2**20, count=160, senders=64)),
-    single=Load("65kB", 65 * 1024, count=200, senders=1),
+    loads=(
+        Load("65kB", 65 * 1024, count=2000, together=32),
+        Load("1MB", 2**20, count=160, senders=64, together=8),
+    ),
+    others={
+        "each-alone": Load("65kB", 65 * 1024, count=2000),
+        "one-by-one": Load("65kB", 65 * 1024, count=200, senders=1),
+    },
     records=100_000,
     rounds=11,  # one differs from the next by a third
 )
 QUICK = Plan(
-    loads=(Load("65kB", 65 * 1024, count=200), Load("1MB", 2**20, count=80, senders=8)),
-    single=Load("65kB", 65 * 1024, count=20, senders=1),
+    loads=(
+        Load("65kB", 65 * 1024, count=200, together=32),
+        Load("1MB", 2**20, count=80, senders=8, together=4),
+    ),
+    others={
+        "each-alone": Load("65kB", 65 * 1024, count=200),
+        "one-by-one": Load("65kB", 65 * 1024, count=20, senders=1),
+    },
     records=2_000,
     rounds=1,
 )
@@ -89,7 +101,8 @@ def _measured(engine: Engine, plan: Plan) -> Iterator[Finding]:
     for load in plan.loads:
         yield from both_ways(engine, load, plan.rounds)
         yield from loop_lag(engine, load, plan.rounds)
-    yield from one_by_one(engine, plan.single, plan.rounds)
+    for how, load in plan.others.items():
+        yield from appending(engine, how, load, plan.rounds)
     yield from memory(engine, plan.records)
 
 

@@ -19,6 +19,8 @@ class Load:
     count: int
     senders: int = 256
     """Records under way at once, ours and bare."""
+    together: int = 1
+    """Of them, those that one task of ours sends and waits for as one."""
 
     @property
     def begin(self) -> int:

@@ -41,18 +41,17 @@ async def _reading(place: Place, load: Load) -> list[float]:
 
 async def _idle(ticks_wanted: int) -> list[float]:
     ticks: list[tuple[float, float]] = []
-    with anyio.move_on_after(ticks_wanted * TICK):
-        await _tick(ticks)
+    await _tick(ticks, ticks_wanted)
     return [late for _, late in ticks]
 
 
-async def _tick(ticks: list[tuple[float, float]]) -> None:
-    """Note when each tick was due and how late it came, in ms.
+async def _tick(ticks: list[tuple[float, float]], most: float = math.inf) -> None:
+    """Note when each tick was due and how late it came, in ms; `most` of them.
 
     Ticks are due whether or not those before came late, so that one long wait counts as the many it is.
     """
     due = time.perf_counter()
-    while True:
+    while len(ticks) < most:
         due += TICK
         await anyio.sleep(max(0.0, due - time.perf_counter()))
         ticks.append((due, (time.perf_counter() - due) * 1000))

@@ -36,13 +36,13 @@ def both_ways(engine: Engine, load: Load, rounds: int) -> Iterator[Finding]:
     yield from _findings(f"broker.{engine.name}.consume.{load.name}", read, wanted)
 
 
-def one_by_one(engine: Engine, load: Load, rounds: int) -> Iterator[Finding]:
-    """Appending when each record waits for the one before it: nothing is promised of that."""
+def appending(engine: Engine, how: str, load: Load, rounds: int) -> Iterator[Finding]:
+    """Appending in another way, of which nothing is promised."""
     pairs: list[Pair] = []
     for _ in range(rounds):
         with engine.place() as place:
             pairs.append(_append(place, load))
-    yield from _findings(f"broker.{engine.name}.one-by-one.{load.name}", pairs, None)
+    yield from _findings(f"broker.{engine.name}.{how}.{load.name}", pairs, None)
 
 
 def _append(place: Place, load: Load) -> Pair:

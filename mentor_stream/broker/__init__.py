@@ -4,6 +4,7 @@ The URL's scheme is the folder's name. A new engine is a new folder, which offer
 
     connect(url, *, create)   the Broker behind a URL
     check(url, *, copies)     raises BrokerError for what is wrong before anything is connected to
+    restoring(url)            where it can: messages at given offsets and times (restoration.py)
 
 background.py, gap.py, prefix.py and sizes.py are what engines share, waiting.py is for topics that others
 create.
@@ -25,6 +26,7 @@ from mentor_stream.broker.base import (
     MessageTooLarge,
     OffsetGap,
     OnGap,
+    Outgoing,
     Producer,
     Reader,
     Receipt,
@@ -33,6 +35,7 @@ from mentor_stream.broker.base import (
     TopicState,
     UnknownTopic,
 )
+from mentor_stream.broker.restoration import Restoration
 from mentor_stream.broker.waiting import wait_for_topics
 
 
@@ -43,6 +46,17 @@ def connect(url: str, *, create: bool = True) -> AbstractAsyncContextManager[Bro
     Raises BrokerError for a URL of no known engine; entering the context raises BrokerUnavailable.
     """
     return _engine(url).connect(url, create=create)
+
+
+def restoring(url: str) -> AbstractAsyncContextManager[Restoration]:
+    """Messages at the offsets and times that they had elsewhere. Raises BrokerError where that cannot be."""
+    engine = _engine(url)
+    if not hasattr(engine, "restoring"):
+        raise BrokerError(
+            f"run.broker begins with {url.partition(':')[0]}: a cluster gives offsets and times itself, and "
+            "those of an archive would be lost; let run.broker name a file, sqlite:///path.db"
+        )
+    return engine.restoring(url)
 
 
 def check(url: str, *, copies: int = 1) -> None:
@@ -77,14 +91,17 @@ __all__ = [
     "MessageTooLarge",
     "OffsetGap",
     "OnGap",
+    "Outgoing",
     "Producer",
     "Reader",
     "Receipt",
+    "Restoration",
     "TopicPartition",
     "TopicSpec",
     "TopicState",
     "UnknownTopic",
     "check",
     "connect",
+    "restoring",
     "wait_for_topics",
 ]

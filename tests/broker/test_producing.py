@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from mentor_stream import broker as brokers
-from mentor_stream.broker import MessageTooLarge, TopicSpec
+from mentor_stream.broker import MessageTooLarge, Outgoing, TopicSpec, UnknownTopic
 from tests.broker.traffic import everything
 from tests.broker.worker import worker
 
@@ -86,6 +86,36 @@ async def test_sends_at_the_same_time_get_an_offset_each(broker_url, name):
     }
 
 
+async def test_messages_sent_together_stand_in_their_order_and_each_has_its_receipt(broker_url, name):
+    messages = [Outgoing(name, b"key-%d" % (number % 5), b"%d" % number) for number in range(300)]
+    async with brokers.connect(broker_url) as broker, broker.producer(max_inflight_bytes=500) as producer:
+        await broker.create_topics([TopicSpec(name, partitions=3)])
+        assert await producer.send_all([]) == []
+        receipts = await producer.send_all(messages)
+        there = {(message.partition, message.offset): message for message in await everything(broker, name)}
+    assert len(there) == 300
+    for sent, receipt in zip(messages, receipts, strict=True):
+        assert there[receipt.partition, receipt.offset].value == sent.value
+    for key in {message.key for message in messages}:
+        mine = [receipt for sent, receipt in zip(messages, receipts, strict=True) if sent.key == key]
+        assert mine == sorted(mine)
+        assert len({receipt.partition for receipt in mine}) == 1
+
+
+async def test_of_messages_sent_together_none_is_appended_when_one_cannot_be(broker_url, name):
+    good, large = Outgoing(name, b"key", b"good"), Outgoing(name, b"key", bytes(11_000))
+    lost = Outgoing(f"{name}-none", b"key", b"lost")
+    async with brokers.connect(broker_url) as broker, broker.producer() as producer:
+        await broker.create_topics([TopicSpec(name, max_message_bytes=10_000)])
+        with anyio.fail_after(30):
+            with pytest.raises(MessageTooLarge, match="10000"):
+                await producer.send_all([good, large, good])
+            with pytest.raises(UnknownTopic, match=f"{name}-none"):
+                await producer.send_all([good, lost, good])
+            await producer.send_all([good])
+        assert [message.value for message in await everything(broker, name)] == [b"good"]
+
+
 async def test_what_was_acknowledged_to_a_producer_killed_at_work_is_there(broker_url, name):
     async with brokers.connect(broker_url) as broker:
         await broker.create_topics([TopicSpec(name, partitions=2)])
@@ -139,6 +169,7 @@ async def test_a_cancelled_send_leaves_the_producer_working(broker_url, name):
                 async with anyio.create_task_group() as tasks:
                     for _ in range(20):
                         tasks.start_soon(producer.send, name, b"key", bytes(900))
+                    tasks.start_soon(producer.send_all, [Outgoing(name, b"key", bytes(900))] * 20)
         with anyio.fail_after(20):
             receipt = await producer.send(name, b"key", b"last")
         messages = await everything(broker, name)

@@ -1,4 +1,5 @@
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Generator
@@ -66,6 +67,22 @@ def feeding(config: Path) -> Generator["subprocess.Popen[str]"]:
             yield process
         finally:
             process.kill()
+
+
+def until_said(process: "subprocess.Popen[str]", words: str) -> str:
+    """What it says up to a line that ends so, or to its end."""
+    assert process.stderr
+    said = ""
+    while (line := process.stderr.readline()) and not line.endswith(words):
+        said += line
+    assert line, said
+    return said + line
+
+
+def ended(process: "subprocess.Popen[str]") -> tuple[str, int]:
+    """What else it says, and its exit code."""
+    _, said = process.communicate(timeout=120)
+    return said, process.returncode
 
 
 async def fed(connected: Stream) -> int:
@@ -138,6 +155,36 @@ async def test_a_restarted_feeder_starts_from_the_newest_counters(tmp_path: Path
     await connected.publish(topics.POLICIES, a_release(2, resolved=8, accepted=8))
     with feeding(config):
         await until_fed(connected, 16)
+
+
+async def test_a_feeder_outlives_its_run_for_a_trainer_that_goes_on_and_says_what_it_does(
+    tmp_path: Path, connected: Stream
+) -> None:
+    write_questions(tmp_path / "train.jsonl", 10)
+    with feeding(write_config(tmp_path, batch_groups=4, epochs=1)) as process:
+        await until_fed(connected, 8)
+        for _ in range(2):
+            await connected.publish(topics.POLICIES, a_release(1, resolved=8, accepted=8, final=True))
+        waiting = "the run is over at version 1: waiting in case its trainer goes on\n"
+        with anyio.fail_after(120):
+            said = await anyio.to_thread.run_sync(until_said, process, waiting, abandon_on_cancel=True)
+        assert await fed(connected) == 8
+        await connected.publish(topics.POLICIES, a_release(2, resolved=8, accepted=8))
+        rest, _ = await anyio.to_thread.run_sync(lambda: ended(process))
+        assert process.returncode == 0
+    assert (said + rest).count(waiting) == 1
+    assert rest.endswith("all 10 questions of data.epochs are fed\n")
+    assert await fed(connected) == 10
+
+
+async def test_a_feeder_that_is_asked_to_stop_says_so(tmp_path: Path, connected: Stream) -> None:
+    write_questions(tmp_path / "train.jsonl", 10)
+    with feeding(write_config(tmp_path, batch_groups=4)) as process:
+        await until_fed(connected, 8)
+        process.terminate()
+        rest, code = await anyio.to_thread.run_sync(lambda: ended(process))
+    assert code == 128 + signal.SIGTERM
+    assert rest.endswith("asked to stop (SIGTERM)\n")
 
 
 async def test_questions_that_changed_during_a_run_are_refused(tmp_path: Path, connected: Stream) -> None:

@@ -12,14 +12,14 @@ from kafka import KafkaProducer as RawProducer
 
 from mentor_stream.broker import sizes
 from mentor_stream.broker.background import beside
-from mentor_stream.broker.base import BrokerError, MessageTooLarge, Receipt
+from mentor_stream.broker.base import BrokerError, MessageTooLarge, Outgoing, Receipt
 from mentor_stream.broker.kafka.admin import Admin
 from mentor_stream.broker.kafka.budget import ByteBudget
 from mentor_stream.broker.kafka.client import CLOSE_SECONDS, Client, opened
 from mentor_stream.broker.kafka.courier import Courier
 from mentor_stream.broker.kafka.handover import Handover
 from mentor_stream.broker.kafka.losses import Losses
-from mentor_stream.broker.kafka.parcel import Parcel
+from mentor_stream.broker.kafka.parcel import Parcel, Round
 from mentor_stream.broker.kafka.sender import MAX_REQUEST_BYTES, close, mended_producer, producer_options
 from mentor_stream.broker.kafka.settings import ConnectionSettings
 from mentor_stream.broker.kafka.topics import FRAMING_BYTES
@@ -34,8 +34,8 @@ EXPIRE_SECONDS = 0.5
 class KafkaProducer:
     """The contract's Producer. Its owner task is the only one to call the client.
 
-    A parcel is in line until its bytes fit (budget.py), then it goes by courier.py to kafka-python; its
-    sender waits for one event all that time.
+    A parcel is in line until its bytes fit (budget.py), then it goes by courier.py to kafka-python; who sent
+    it waits for one event all that time, however many it sent.
     """
 
     def __init__(
@@ -58,27 +58,26 @@ class KafkaProducer:
         self, topic: str, key: bytes, value: bytes, headers: Sequence[tuple[str, bytes]] = ()
     ) -> Receipt:
         """Append one message durably; see base.py."""
-        envelope = sizes.envelope(key, headers)
-        size = envelope + len(value)
-        parcel = Parcel(topic, key, value, list(headers), size, time.monotonic(), self._event())
-        self._awaited[parcel] = None
+        (receipt,) = await self.send_all((Outgoing(topic, key, value, headers),))
+        return receipt
+
+    async def send_all(self, messages: Sequence[Outgoing]) -> list[Receipt]:
+        """Append messages durably; see base.py."""
+        now = time.monotonic()
+        parcels = [
+            Parcel(topic, key, value, list(headers), sizes.envelope(key, headers), now)
+            for topic, key, value, headers in messages
+        ]
+        self._awaited.update(dict.fromkeys(parcels))
         try:
-            while parcel.end is None:
-                if not self._open:
-                    raise _closed(topic)
-                limit = self._admin.known_limit(topic)
-                if limit is None or not sizes.fits(len(value), envelope, limit):
-                    await self._check_size(topic, len(value), envelope)
-                self._under_way += 1
-                self._line.add(parcel, size)
-                await parcel.settled.wait()
+            while left := await self._to_send(parcels):
+                await self._go_round(left)
         finally:
-            parcel.awaited = False
-            del self._awaited[parcel]
+            for parcel in parcels:
+                parcel.awaited = False
+                del self._awaited[parcel]
             self._look_whether_idle()
-        if isinstance(parcel.end, Exception):
-            raise parcel.end
-        return parcel.end
+        return [_received(parcel) for parcel in parcels]
 
     async def run(self) -> None:
         """The owner task: the client's thread takes messages until `stop`."""
@@ -89,8 +88,7 @@ class KafkaProducer:
         self._open = False
         self._courier.stop()
         for parcel in self._awaited:
-            parcel.end = parcel.end or _closed(parcel.topic)
-            parcel.settled.set()
+            parcel.settle(_closed(parcel.topic))
 
     async def expire(self) -> None:
         """Beside `run`: gives up what took too long. One look at all costs less than a time-out for each.
@@ -104,8 +102,8 @@ class KafkaProducer:
             for parcel in tuple(self._awaited):
                 if now - parcel.since < self._timeout:
                     break  # the others are younger
-                parcel.end = parcel.end or self._verdicts.overdue(parcel.topic)
-                parcel.settled.set()
+                if parcel.end is None:
+                    parcel.settle(self._verdicts.overdue(parcel.topic))
 
     async def drained(self) -> None:
         """Wait until nothing is under way or waited for."""
@@ -122,13 +120,33 @@ class KafkaProducer:
         """Messages with the client or in line, neither acknowledged nor given up."""
         return self._under_way
 
-    async def _check_size(self, topic: str, value: int, envelope: int) -> None:
+    async def _to_send(self, parcels: Sequence[Parcel]) -> list[Parcel]:
+        """Those without an end. Raises what forbids to send one of them."""
+        for parcel in parcels:
+            if parcel.end is None:
+                if not self._open:
+                    raise _closed(parcel.topic)
+                limit = self._admin.known_limit(parcel.topic)
+                if limit is None or not sizes.fits(len(parcel.value), parcel.envelope, limit):
+                    await self._check_size(parcel)
+        return [parcel for parcel in parcels if parcel.end is None]
+
+    async def _check_size(self, parcel: Parcel) -> None:
         with anyio.move_on_after(self._timeout):
-            limit = min(await self._admin.message_limit(topic), MAX_REQUEST_BYTES - FRAMING_BYTES)
-            if not sizes.fits(value, envelope, limit):
-                raise sizes.too_large(topic, value, envelope, limit)
+            limit = min(await self._admin.message_limit(parcel.topic), MAX_REQUEST_BYTES - FRAMING_BYTES)
+            if not sizes.fits(len(parcel.value), parcel.envelope, limit):
+                raise sizes.too_large(parcel.topic, len(parcel.value), parcel.envelope, limit)
             return
-        raise self._verdicts.overdue(topic)
+        raise self._verdicts.overdue(parcel.topic)
+
+    async def _go_round(self, parcels: Sequence[Parcel]) -> None:
+        """All of them to the client, and wait for what becomes of them."""
+        together = Round(len(parcels), self._event())
+        self._under_way += len(parcels)
+        for parcel in parcels:
+            parcel.round = together
+            self._line.add(parcel, parcel.size)
+        await together.wait()
 
     def _goes(self, parcel: Parcel) -> bool:
         """Its bytes fit: to the client with it, if anybody still wants that."""
@@ -141,18 +159,13 @@ class KafkaProducer:
     def _settle(self, ended: tuple[Parcel, Any]) -> None:
         """A message has an end: what kafka-python says of it, or None when it did not find the topic."""
         parcel, end = ended
-        settled = parcel.settled
-        if end is None:
-            # its sender goes round again, and learns first whether the topic is still there
+        verdict = None if end is None else self._verdicts.of(parcel, end)
+        if end is None or isinstance(verdict, MessageTooLarge):
+            # the topic is gone, or somebody lowered its limit: who sends to it next asks again
             self._admin.forget_limit(parcel.topic)
-            parcel.settled = self._event()
-        elif parcel.end is None:
-            parcel.end = self._verdicts.of(parcel, end)
-            if isinstance(parcel.end, MessageTooLarge):
-                self._admin.forget_limit(parcel.topic)  # somebody has lowered it
-            if isinstance(parcel.end, Exception) and not parcel.awaited:
-                self._losses.add(parcel.end)
-        settled.set()
+        if isinstance(verdict, Exception) and not parcel.awaited and parcel.end is None:
+            self._losses.add(verdict)
+        parcel.settle(verdict)
         self._left()
         self._line.give(parcel.size)
 
@@ -185,6 +198,13 @@ async def producing(
                 producer.tell_losses()
                 if producer.under_way:
                     log.warning("%d messages were not acknowledged before the end", producer.under_way)
+
+
+def _received(parcel: Parcel) -> Receipt:
+    if not isinstance(parcel.end, Receipt):
+        assert parcel.end
+        raise parcel.end
+    return parcel.end
 
 
 def _closed(topic: str) -> BrokerError:

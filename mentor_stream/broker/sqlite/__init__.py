@@ -1,8 +1,8 @@
 """The broker of a single machine: one SQLite file that several processes share, in WAL mode.
 
 Start with broker.py, then log.py (the messages), catalog.py (the topics) and membership.py (consumer groups);
-producer.py (with batch.py), consumer.py and reader.py are the asynchronous sides of them. location.py lists
-the options of the URL, schema.py the tables.
+producer.py (with batch.py), consumer.py and reader.py are the asynchronous sides of them, restoration.py puts
+archived messages back. location.py lists the options of the URL, schema.py the tables.
 
 What holds here beyond the contract:
 
@@ -21,6 +21,8 @@ from io import BytesIO
 from mentor_stream.broker.base import Broker, BrokerError
 from mentor_stream.broker.sqlite.broker import connected
 from mentor_stream.broker.sqlite.location import parse
+from mentor_stream.broker.sqlite.restoration import SqliteRestoration
+from mentor_stream.broker.sqlite.restoration import restoring as restored
 
 MAGIC = b"SQLite format 3\0"
 
@@ -28,6 +30,11 @@ MAGIC = b"SQLite format 3\0"
 def connect(url: str, *, create: bool = True) -> AbstractAsyncContextManager[Broker]:
     """The stream in the file that `url` names. Raises BrokerError for a URL that cannot be."""
     return connected(replace(parse(url), create=create))
+
+
+def restoring(url: str) -> AbstractAsyncContextManager[SqliteRestoration]:
+    """See broker.restoration. Raises BrokerError for a URL that cannot be."""
+    return restored(parse(url))
 
 
 def check(url: str, *, copies: int) -> None:
@@ -53,4 +60,4 @@ def check(url: str, *, copies: int) -> None:
         raise BrokerError(f"run.broker is {url!r}: the file is no database. Name another, made when missing")
 
 
-__all__ = ["check", "connect"]
+__all__ = ["check", "connect", "restoring"]

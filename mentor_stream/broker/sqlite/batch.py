@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from mentor_stream.broker.base import Receipt
+from mentor_stream.broker import sizes
+from mentor_stream.broker.base import Outgoing, Receipt
+from mentor_stream.broker.sqlite import log
 
 
 @dataclass(eq=False, slots=True)
@@ -22,6 +24,12 @@ class Sending:
     settled: anyio.Event = field(init=False)
     """Of the batch that it is in: another one after a try in vain."""
     end: Receipt | Exception | None = None
+
+    @classmethod
+    def of(cls, message: Outgoing, since: float) -> "Sending":
+        """The message that its sender gave."""
+        topic, key, value, headers = message
+        return cls(topic, key, log.pack_headers(headers), value, sizes.envelope(key, headers), since)
 
     @property
     def size(self) -> int:

@@ -8,17 +8,19 @@ import time
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from math import inf
 from typing import NamedTuple
 
 import msgspec
 
-from mentor_stream.broker.base import EARLIEST, Bounds, Message, TopicPartition
+from mentor_stream.broker.base import EARLIEST, Bounds, BrokerError, Message, TopicPartition
 from mentor_stream.broker.sqlite import catalog
 from mentor_stream.broker.sqlite.compression import Stored, unpack
 
 _OFFSET_BITS = 40
 END = 2**_OFFSET_BITS
 """Above every offset."""
+_INSERT = "INSERT INTO messages (id, time, key, headers, stored, codec) VALUES (?, ?, ?, ?, ?, ?)"
 
 
 class Entry(NamedTuple):
@@ -82,14 +84,53 @@ def append(connection: sqlite3.Connection, entries: Sequence[Entry]) -> list[int
         rows.append((row, latest, entry.key, entry.headers, entry.value.data, entry.value.codec))
         ends[entry.partition] = offset + 1, latest, total + entry.size
         offsets.append(offset)
-    connection.executemany(
-        "INSERT INTO messages (id, time, key, headers, stored, codec) VALUES (?, ?, ?, ?, ?, ?)", rows
-    )
+    connection.executemany(_INSERT, rows)
     connection.executemany(
         "UPDATE partitions SET next = ?, latest = ?, bytes = ? WHERE id = ?",
         [(*end, partition) for partition, end in ends.items()],
     )
     return offsets
+
+
+def put_back(
+    connection: sqlite3.Connection, entries: Sequence[Entry], places: Sequence[tuple[int, float]]
+) -> None:
+    """Put messages where they stood elsewhere: at these offsets and times, which rise within a partition.
+
+    Raises BrokerError for what is no offset: it would be in another partition.
+    """
+    for offset, _ in places:
+        if not 0 <= offset < END:
+            raise BrokerError(f"{offset} is no offset: they go from 0 to {END - 1}")
+    came: dict[int, tuple[float, int]] = {}
+    rows: list[tuple[int, float, bytes, bytes, bytes, int]] = []
+    for entry, (offset, time_) in zip(entries, places, strict=True):
+        key, headers, value = entry.key, entry.headers, entry.value
+        rows.append((_row(entry.partition, offset), time_, key, headers, value.data, value.codec))
+        came[entry.partition] = time_, came.get(entry.partition, (0.0, 0))[1] + entry.size
+    connection.executemany(_INSERT, rows)
+    connection.executemany(
+        "UPDATE partitions SET latest = ?, bytes = bytes + ? WHERE id = ?",
+        [(*of_all, partition) for partition, of_all in came.items()],
+    )
+
+
+def end_at(connection: sqlite3.Connection, partition: int, end: int) -> None:
+    """Let the partition begin with its first message and end at `end`; one without any keeps nothing."""
+    (row,) = connection.execute(
+        "SELECT min(id) FROM messages WHERE id >= ? AND id < ?", (_row(partition, 0), _row(partition, END))
+    ).fetchone()
+    first = end if row is None else row % END
+    connection.execute("UPDATE partitions SET first = ?, next = ? WHERE id = ?", (first, end, partition))
+
+
+def empty(connection: sqlite3.Connection, partition: int, most: int) -> bool:
+    """Remove messages, at most so many; whether there were any."""
+    taken = connection.execute(
+        "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE id >= ? AND id < ? LIMIT ?)",
+        (_row(partition, 0), _row(partition, END), most),
+    )
+    return taken.rowcount > 0
 
 
 def fetch(connection: sqlite3.Connection, spans: Sequence[Span], *, count: int, size: int) -> Fetched:
@@ -161,8 +202,12 @@ def offset_at(connection: sqlite3.Connection, partition: int, timestamp: float) 
     """The first offset appended at or after `timestamp` (seconds since the epoch), or the end."""
 
     def appended(offset: int) -> float:
-        found = connection.execute("SELECT time FROM messages WHERE id = ?", (_row(partition, offset),))
-        return found.fetchone()[0]
+        """Of the next message there: what was put back from a cluster may have holes."""
+        found = connection.execute(
+            "SELECT time FROM messages WHERE id >= ? AND id < ? ORDER BY id LIMIT 1",
+            (_row(partition, offset), _row(partition, END)),
+        ).fetchone()
+        return found[0] if found else inf
 
     first, end = bounds(connection, partition)
     return first + bisect_left(range(first, end), timestamp, key=appended)

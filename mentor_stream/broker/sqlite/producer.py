@@ -10,7 +10,7 @@ import anyio
 from anyio import to_thread
 
 from mentor_stream.broker import sizes
-from mentor_stream.broker.base import BrokerError, MessageTooLarge, Receipt, TopicSpec
+from mentor_stream.broker.base import BrokerError, MessageTooLarge, Outgoing, Receipt, TopicSpec
 from mentor_stream.broker.sqlite import catalog, log
 from mentor_stream.broker.sqlite.batch import Batch, Sending
 from mentor_stream.broker.sqlite.compression import Stored, pack
@@ -44,22 +44,28 @@ class SqliteProducer:
         self, topic: str, key: bytes, value: bytes, headers: Sequence[tuple[str, bytes]] = ()
     ) -> Receipt:
         """See Producer.send."""
+        (receipt,) = await self.send_all((Outgoing(topic, key, value, headers),))
+        return receipt
+
+    async def send_all(self, messages: Sequence[Outgoing]) -> list[Receipt]:
+        """See Producer.send_all."""
         if self._closing:
             raise BrokerError("this producer is closed: send before leaving its context")
-        envelope = sizes.envelope(key, headers)
-        message = Sending(topic, key, log.pack_headers(headers), value, envelope, time.monotonic())
+        now = time.monotonic()
+        sendings = [Sending.of(message, now) for message in messages]
         self._begun += 1
         try:
-            await self._check(message)
-            await self._enqueue(message)
-            while message.end is None:
-                await message.settled.wait()
+            for sending in sendings:
+                await self._check(sending)
+            for sending in sendings:
+                await self._enqueue(sending)
+            for sending in sendings:
+                while sending.end is None:
+                    await sending.settled.wait()
         finally:
             self._begun -= 1
             self._work.give()
-        if isinstance(message.end, Exception):
-            raise _copied(message.end)
-        return message.end
+        return [_received(sending) for sending in sendings]
 
     async def run(self) -> None:
         """Write what is sent until stopped, then what is left, also when cancelled."""
@@ -184,6 +190,13 @@ def _fits(message: Sending, topic: catalog.Topic) -> bool:
 def _too_large(message: Sending, topic: catalog.Topic) -> MessageTooLarge:
     limit = topic.spec.max_message_bytes
     return sizes.too_large(message.topic, len(message.value), message.envelope, limit)
+
+
+def _received(message: Sending) -> Receipt:
+    assert message.end
+    if isinstance(message.end, Exception):
+        raise _copied(message.end)
+    return message.end
 
 
 def _copied(error: Exception) -> Exception:

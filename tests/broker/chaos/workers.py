@@ -20,7 +20,7 @@ from kafka import KafkaAdminClient, errors
 from kafka.structs import TopicPartition as KafkaPartition
 
 from mentor_stream import broker as brokers
-from mentor_stream.broker.base import BrokerUnavailable, Consumer, Message, Producer
+from mentor_stream.broker.base import BrokerUnavailable, Consumer, Message, Outgoing, Producer
 from mentor_stream.broker.kafka.lane import group_id
 from mentor_stream.broker.kafka.settings import parse as kafka_settings
 from mentor_stream.broker.sqlite.location import parse as sqlite_location
@@ -40,6 +40,8 @@ log = logging.getLogger(__name__)
 PREFETCH = 32
 SEND_PAUSE_SECONDS = 0.02
 """A key's messages follow each other in this time, on average."""
+TOGETHER = 3
+"""Messages of a key that are sent at once, at most."""
 LOOK_SECONDS = 0.05
 
 
@@ -71,7 +73,7 @@ def identity(value: bytes) -> tuple[str, int]:
 
 
 def produce(job: Job, numbers: Mapping[str, int]) -> None:
-    """Send the messages of each key one after the other, from its number on, until stopped."""
+    """Send the messages of each key in their order, from its number on, until stopped."""
     _own_stderr(job)
     serve(partial(_produce, job, numbers))
 
@@ -116,15 +118,20 @@ async def _produce(job: Job, numbers: Mapping[str, int]) -> None:
 
 async def _send(producer: Producer, topic: str, key: str, number: int, journal: Journal) -> None:
     while True:
-        journal.write(Attempt(now(), key, number))
+        numbers = range(number, number + random.randint(1, TOGETHER))
+        for one in numbers:
+            journal.write(Attempt(now(), key, one))
         try:
-            receipt = await producer.send(topic, key.encode(), payload(key, number))
+            receipts = await producer.send_all(
+                [Outgoing(topic, key.encode(), payload(key, n)) for n in numbers]
+            )
         except BrokerUnavailable as error:
             log.warning("%s:%d will be sent again: %s", key, number, error)
             continue
-        journal.write(Acknowledged(key, number, receipt.partition, receipt.offset, now()))
-        number += 1
-        await anyio.sleep(2 * SEND_PAUSE_SECONDS * random.random())
+        for one, receipt in zip(numbers, receipts, strict=True):
+            journal.write(Acknowledged(key, one, receipt.partition, receipt.offset, now()))
+        number = numbers.stop
+        await anyio.sleep(2 * len(numbers) * SEND_PAUSE_SECONDS * random.random())
 
 
 async def _consume(job: Job) -> None:
