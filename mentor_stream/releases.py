@@ -4,22 +4,31 @@ The one published last counts, not the highest version: a trainer that fell back
 lower versions again, with other weights.
 """
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal
 
 import anyio
+import anyio.to_thread
 from anyio import TASK_STATUS_IGNORED
 from anyio.abc import TaskStatus
 
-from mentor_stream import topics
+from mentor_stream import snapshots, topics
 from mentor_stream.stream import Stream
 from schemas import PolicyRelease
 
 
-def place(release: PolicyRelease) -> Path:
-    """Where the release's snapshot lies: its `uri` is a path, as it is written, with or without `file://`."""
-    return Path(release.uri.removeprefix("file://"))
+@asynccontextmanager
+async def snapshot(release: PolicyRelease) -> AsyncGenerator[Path]:
+    """The release's snapshot on this machine, verified, while it is used; fetched, if it is in a store.
+
+    Raises SnapshotError; StoreError when trying again later may help.
+    """
+    # Given up when cancelled: a store may take its time to say that it is away.
+    held = await anyio.to_thread.run_sync(snapshots.hold, release.uri, release.digest, abandon_on_cancel=True)
+    with held as path:
+        yield path
 
 
 async def newest(stream: Stream) -> PolicyRelease | None:

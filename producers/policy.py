@@ -1,25 +1,49 @@
 """An engine on a released policy: put on one, or kept on the newest."""
 
 import logging
+from collections.abc import Iterable
+from pathlib import Path
 
 import anyio
-import anyio.to_thread
 
 from mentor_stream import releases, snapshots
+from mentor_stream.config import RunConfig
 from mentor_stream.releases import News
-from mentor_stream.snapshots import SnapshotError
+from mentor_stream.snapshots import SnapshotError, StoreError
 from mentor_stream.stream import Stream
-from producers.engines.base import Engine
+from producers.engines.base import Elsewhere, Engine
 from schemas import PolicyRelease
+
+AGAIN_SECONDS = 15.0
+"""Before a store that did not do is tried again."""
 
 log = logging.getLogger(__name__)
 
 
-async def install(engine: Engine, release: PolicyRelease) -> None:
-    """Verify the release's snapshot and load it. Raises SnapshotError when it is gone or damaged."""
-    path = releases.place(release)
-    await anyio.to_thread.run_sync(snapshots.verify, path, release.digest)
-    await engine.load(path, release.policy_version)
+async def install(engine: Engine, release: PolicyRelease, first: Path | None = None) -> None:
+    """Load the release's snapshot, verified; or version 0 from where it stays, the directory `first`.
+
+    Raises SnapshotError when it is gone or damaged, StoreError when the store, or the way to it, does not do.
+    """
+    if is_remote(release) and isinstance(engine, Elsewhere):
+        await engine.load_from(release.uri, release.digest, release.policy_version)
+        return
+    if release.policy_version == 0 and first is not None:
+        await engine.load(first, 0)
+        return
+    async with releases.snapshot(release) as path:
+        await engine.load(path, release.policy_version)
+
+
+def is_remote(release: PolicyRelease) -> bool:
+    """Whether the snapshot has to be fetched."""
+    return snapshots.local(release.uri) is None
+
+
+def check(run: RunConfig) -> Iterable[str]:
+    """Why policies cannot be fetched on this machine."""
+    if run.snapshots and (problem := snapshots.missing(run.snapshots)):
+        yield problem
 
 
 class NewestPolicy:
@@ -35,13 +59,20 @@ class NewestPolicy:
     async def follow(self) -> None:
         """Keep up with the releases until cancelled."""
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(releases.follow, self._stream, self._take)
+            await tasks.start(releases.follow, self._stream, self._take)
+            if self._newest is None and self._engine.version is None:
+                log.info("waiting for a policy: the trainer has released none yet")
             while True:
-                await self.refresh()
+                await self._keep_up()
                 while not self._is_new(self._newest):
                     await self._news.wait()
 
     async def refresh(self) -> None:
+        """Load the newest release unless it is in use already; one that has to be fetched comes by itself."""
+        if self._engine.version is None or not (self._newest and is_remote(self._newest)):
+            await self._keep_up()
+
+    async def _keep_up(self) -> None:
         """Load the newest release unless it is in use already.
 
         A snapshot that is gone was overtaken by newer ones: the weights in use will do until the next
@@ -51,15 +82,28 @@ class NewestPolicy:
             while True:
                 release = self._newest
                 if release and self._is_new(release):
-                    self._tried = (release.policy_version, release.digest)
-                    try:
-                        return await install(self._engine, release)
-                    except SnapshotError as error:
-                        log.warning("policy %d is left out: %s", release.policy_version, error)
+                    if await self._installed(release):
+                        return
                 elif self._engine.version is not None:
-                    return None
+                    return
                 else:
                     await self._news.wait()
+
+    async def _installed(self, release: PolicyRelease) -> bool:
+        self._tried = (release.policy_version, release.digest)
+        try:
+            await install(self._engine, release)
+        except StoreError as error:
+            log.warning("policy %d is waited for: %s", release.policy_version, error)
+            with anyio.move_on_after(AGAIN_SECONDS):
+                while not self._is_new(self._newest):
+                    await self._news.wait()
+            self._tried = None
+            return False
+        except SnapshotError as error:
+            log.warning("policy %d is left out: %s", release.policy_version, error)
+            return False
+        return True
 
     def _is_new(self, release: PolicyRelease | None) -> bool:
         return release is not None and (release.policy_version, release.digest) != self._tried

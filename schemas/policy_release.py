@@ -33,7 +33,8 @@ class PolicyRelease(Record, frozen=True, kw_only=True):
     step: Count
     """Optimizer steps taken so far."""
     uri: str
-    """Path of the snapshot, the same for all readers; `file://` may stand before it."""
+    """Where the snapshot is: a path, the same for all readers, with or without `file://`; or the URL of what
+    object storage has of it."""
     digest: str
     """Digest of the snapshot's manifest."""
     consumed: Consumed

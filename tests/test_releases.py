@@ -49,11 +49,6 @@ async def until(taken: list[int], expected: list[int]) -> None:
     assert taken == expected
 
 
-@pytest.mark.parametrize("uri", ["/runs/a b/v1", "file:///runs/a b/v1"])
-def test_a_uri_is_a_path_with_or_without_its_scheme(uri: str) -> None:
-    assert releases.place(a_release(1, uri)) == Path("/runs/a b/v1")
-
-
 async def test_the_newest_is_the_one_published_last_not_the_highest(run: Stream) -> None:
     assert await releases.newest(run) is None
     await publish(run, 3, 7, 5)

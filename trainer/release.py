@@ -1,26 +1,49 @@
-"""Released policies: the snapshot on disk and the word on the stream."""
+"""Released policies: the snapshot where readers find it and the word on the stream, which comes second."""
 
 import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 
 from msgspec.structs import replace
 
 from mentor_stream import snapshots, topics
+from mentor_stream.config import RunConfig
 from schemas import Consumed, PolicyRelease
+from trainer.config import TrainerConfig
 from trainer.intake.stream import TrainerStream
+from trainer.uploads import Uploads
 
 REFRESH_SECONDS = 0.5
 """Shortest time between two words on the same version."""
 
 
 class Releases:
-    """Writes snapshots and announces them; announces the newest one again when only the counters moved."""
+    """Writes snapshots and announces them; announces the newest one again when only the counters moved.
 
-    def __init__(self, directory: Path, stream: TrainerStream, keep: int) -> None:
-        self.directory, self.stream, self.keep = directory, stream, keep
+    With a store a snapshot is announced once it is there: that takes time, in which training goes on and
+    nothing else is released.
+    """
+
+    def __init__(
+        self, directory: Path, stream: TrainerStream, keep: int, uploads: Uploads | None = None
+    ) -> None:
+        self.directory, self.stream, self.keep, self._uploads = directory, stream, keep, uploads
         self._last: PolicyRelease | None = None
+        self._consumed = Consumed()
+        self._turn = Lock()
+        """A word on an older version must not follow that on a newer one, which the upload's thread has."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether the next may be published. Raises StoreError when the last did not get into the store."""
+        return self._uploads is None or not self._uploads.busy
+
+    @property
+    def place(self) -> str:
+        """Where the version that was announced last is."""
+        return self._last.uri if self._last else str(self.directory)
 
     def publish(
         self,
@@ -31,35 +54,56 @@ class Releases:
         *,
         final: bool = False,
     ) -> None:
-        """Write the snapshot of a version and announce it; on return both are durable."""
+        """Write the snapshot of a version and announce it; on return the snapshot is durable.
+
+        So is the announcement, but with a store only of the final version. Waits until `ready`.
+        """
+        if self._uploads:
+            self._uploads.wait()
+        self._consumed = consumed
         if self._last and self._last.policy_version == version:
-            uri, digest = self._last.uri, self._last.digest
-        else:
-            self._remove_newer(version)
-            path, digest = snapshots.write(self.directory, version, fill)
-            uri = str(path.resolve())
-        self._announce(
+            self._announce(replace(self._last, final=final))
+            return
+        self._remove_newer(version)
+        snapshot = snapshots.write(self.directory, version, fill)
+        self._publish(
+            snapshot,
             PolicyRelease(
                 policy_version=version,
                 step=step,
-                uri=uri,
-                digest=digest,
+                uri=str(snapshot.path.resolve()),
+                digest=snapshot.digest,
                 consumed=consumed,
                 final=final,
-                published_at=time.time(),
-            )
+                published_at=0.0,
+            ),
         )
         snapshots.prune(self.directory, self.keep)
 
     def refresh(self, consumed: Consumed) -> None:
         """Tell the feeder when the counters moved and no new version came."""
+        self._consumed = consumed
         last = self._last
         if last and last.consumed != consumed and time.time() - last.published_at >= REFRESH_SECONDS:
-            self._announce(replace(last, consumed=consumed, published_at=time.time()))
+            self._announce(last)
+
+    def _publish(self, snapshot: snapshots.Snapshot, release: PolicyRelease) -> None:
+        if self._uploads is None:
+            self._announce(release)
+            return
+        self._uploads.begin(
+            snapshot, release.policy_version, lambda uri: self._announce(replace(release, uri=uri))
+        )
+        if release.final:
+            self._uploads.wait()
 
     def _announce(self, release: PolicyRelease) -> None:
-        self.stream.publish(topics.POLICIES, release)
-        self._last = release
+        """Publish it with the counters as they are by now, unless a newer one was."""
+        with self._turn:
+            if self._last and self._last.policy_version > release.policy_version:
+                return
+            self._last = replace(release, consumed=self._consumed, published_at=time.time())
+            self.stream.publish(topics.POLICIES, self._last)
 
     def _remove_newer(self, version: int) -> None:
         """Remove the snapshots of a future that a resume took back.
@@ -69,3 +113,15 @@ class Releases:
         for path in snapshots.versions(self.directory):
             if int(path.name[1:]) > version:
                 shutil.rmtree(path)
+
+
+def releases(run: RunConfig, settings: TrainerConfig, stream: TrainerStream) -> Releases:
+    """Of a run, where its config has them."""
+    if run.snapshots is None:
+        return Releases(run.directory / "snapshots", stream, settings.keep_snapshots)
+    place = snapshots.local(run.snapshots)
+    if place is not None:
+        return Releases(place / run.name, stream, settings.keep_snapshots)
+    url = f"{run.snapshots.rstrip('/')}/{run.name}"
+    uploads = Uploads(url, settings.keep_snapshots, settings.upload_seconds)
+    return Releases(run.directory / "snapshots", stream, settings.keep_snapshots, uploads)

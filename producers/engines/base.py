@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from schemas import FinishReason, Sampling, VersionRun
 
@@ -36,6 +36,8 @@ class Demand:
     """Completions of one prompt."""
     prompt_tokens: int
     completion_tokens: int
+    store: str | None = None
+    """URL of the object storage that snapshots come from; None: they are in directories that servers see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,16 @@ class Lanes:
     """Calls of `generate` side by side; more would only wait."""
     prompts: int | None = None
     """Prompts that one call should bring; None: as many as there are to ask together."""
+
+
+@runtime_checkable
+class Elsewhere(Protocol):
+    """An engine whose weights are on other machines, which fetch by themselves what is in object storage."""
+
+    async def load_from(self, uri: str, digest: str, version: int) -> None:
+        """As Engine.load, of the snapshot at `uri` whose manifest has this digest. What is sampled meanwhile
+        is sampled with the weights in use. Raises SnapshotError, StoreError."""
+        ...
 
 
 class Engine(Protocol):

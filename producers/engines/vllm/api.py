@@ -3,6 +3,7 @@
 import math
 import os
 import re
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ import httpx2
 import msgspec
 
 from producers.engines.vllm.config import Config
-from producers.engines.vllm.plugin import INTACT
+from producers.engines.vllm.plugin import FETCH, INTACT
 
 IDLE_SECONDS = 2.0
 """An idle connection is not used after that: the server closes it after 5 s, perhaps just as we write."""
@@ -95,7 +96,12 @@ class Api:
         """What tokens sampled from now on are said to come from."""
         await self.post("/update_weight_version", {"new_version": label})
 
-    async def load(self, path: str, label: str | None, seconds: float) -> None:
+    async def fetch(self, source: Mapping[str, str]) -> list[Any]:
+        """Have each of its workers fetch a snapshot beside its work; how far they are (transfer.Fetch)."""
+        reply = await self.post("/collective_rpc", {"method": FETCH, "kwargs": source})
+        return list(self._field(reply, "results"))
+
+    async def load(self, source: Mapping[str, Any], label: str | None, seconds: float) -> None:
         """Load a snapshot; without a label only see whether it is of the server's model.
 
         What an earlier worker left unfinished is ended first.
@@ -107,7 +113,7 @@ class Api:
                 raise
             await self.post("/finish_weight_update", {})
             await self.post("/start_weight_update")
-        info = {"path": path, "only_check": label is None}
+        info = {**source, "only_check": label is None}
         await self.post("/update_weights", {"update_info": info}, seconds)
         await self.post("/finish_weight_update", {} if label is None else {"weight_version": label})
 

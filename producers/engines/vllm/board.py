@@ -1,8 +1,7 @@
 """What the tasks of one engine tell each other: which weights are wanted, and that something changed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from mentor_stream.releases import News
 
@@ -11,7 +10,8 @@ from mentor_stream.releases import News
 class Weights:
     """A snapshot to be served, and the label that its tokens will carry."""
 
-    path: Path
+    source: Mapping[str, str]
+    """Where servers find it, as transfer.Update has it: `path`, or `uri` and `digest`."""
     version: int
     label: str
     stop_ids: Sequence[int]

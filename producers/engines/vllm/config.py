@@ -64,8 +64,9 @@ def problems(config: Config) -> Iterable[str]:
     """What validation of single settings cannot see."""
     if config.weights == "nccl":
         yield (
-            "rollout.engine.weights is 'nccl': the trainer sends no weights over NCCL yet. Set it to "
-            "'snapshot', which needs a directory that trainer and servers both see."
+            "rollout.engine.weights is 'nccl': the trainer sends no weights over NCCL. It would need vLLM, "
+            "with the PyTorch that this wants, in its own environment, and nobody could try it on GPUs yet. "
+            "Set it to 'snapshot': servers load from a directory, or from the store of run.snapshots."
         )
     if name := config.api_key_env:
         key = os.environ.get(name)

@@ -4,21 +4,22 @@ import itertools
 import logging
 import os
 import secrets
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
 
 from mentor_stream.config import ConfigError
-from mentor_stream.snapshots import SnapshotError
+from mentor_stream.snapshots import SnapshotError, StoreError
 from producers.engines.base import Demand, Lanes, Sample
 from producers.engines.vllm import wire
-from producers.engines.vllm.api import Api
+from producers.engines.vllm.api import Api, Down
 from producers.engines.vllm.board import Board, Weights
 from producers.engines.vllm.child import Child
 from producers.engines.vllm.config import Config
 from producers.engines.vllm.server import Failed, Lost, Server
+from producers.engines.vllm.update import Gone, Unusable
 from producers.stops import stop_ids
 from schemas import Sampling
 
@@ -108,8 +109,37 @@ class VllmEngine:
 
         Raises SnapshotError when none of those at work could read it.
         """
-        name = f"{version}-{next(self._names)}"
-        weights = Weights(path.absolute(), version, name, stop_ids(path))
+        await self._load({"path": str(path.absolute())}, version, stop_ids(path))
+
+    async def load_from(self, uri: str, digest: str, version: int) -> None:
+        """Have all servers fetch the snapshot, then load it, while they sample.
+
+        Raises SnapshotError when it is gone or damaged, StoreError when no server at work could fetch it.
+        """
+        source = {"uri": uri, "digest": digest}
+        await self._fetch(source)
+        await self._load(source, version, stop_ids(self._demand.policy))
+
+    async def _fetch(self, source: Mapping[str, str]) -> None:
+        """Before it is wanted: servers that are not on what is wanted get no work."""
+        failures: list[Exception] = []
+
+        async def fetch(server: Server) -> None:
+            try:
+                await server.fetch(source)
+            except (Unusable, Down) as failure:
+                failures.append(failure)
+
+        asked = [server for server in self._servers if server.ready]
+        async with anyio.create_task_group() as tasks:
+            for server in asked:
+                tasks.start_soon(fetch, server)
+        if asked and len(failures) == len(asked):
+            kind = SnapshotError if all(isinstance(f, Gone) for f in failures) else StoreError
+            raise kind("; ".join(dict.fromkeys(map(str, failures))))
+
+    async def _load(self, source: Mapping[str, str], version: int, stops: Sequence[int]) -> None:
+        weights = Weights(source, version, f"{version}-{next(self._names)}", stops)
         before = self._board.wanted
         self._board.want(weights)
         while not any(server.label == weights.label for server in self._servers):

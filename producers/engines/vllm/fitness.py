@@ -1,10 +1,12 @@
 """Whether a server can be used: what it must have been started with, seen from what it says of itself."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
 from mentor_stream.config import ConfigError
+from producers import stops
 from producers.engines.base import Demand
 from producers.engines.vllm.api import Api, Down, Gibberish, Refused
 from producers.engines.vllm.plugin import BACKEND
@@ -94,13 +96,21 @@ async def examine(api: Api, demand: Demand) -> Settings:
     if problems := [*misfits(where, settings, demand), *await _closed(api, where)]:
         raise ConfigError("\n".join(problems))
     try:
-        await api.load(str(demand.policy.absolute()), None, seconds=60)
+        await api.load(first_policy(demand), None, seconds=60)
     except Refused as refused:
+        seen = "with the package that run.snapshots needs" if demand.store else "that sees that directory"
         raise ConfigError(
             f"{where} cannot load run.policy = {str(demand.policy)!r}: {refused.said} Serve that model, from "
-            "a machine that sees that directory."
+            f"a machine {seen}."
         ) from refused
     return settings
+
+
+def first_policy(demand: Demand) -> dict[str, Any]:
+    """What a server compares its model with: a directory, or what that says where the server sees none."""
+    if demand.store is None:
+        return {"path": str(demand.policy.absolute())}
+    return {"uri": demand.store, "config": stops.read(demand.policy / "config.json")}
 
 
 async def _stranger(api: Api, where: str, refused: Refused) -> str:
@@ -117,9 +127,12 @@ async def _stranger(api: Api, where: str, refused: Refused) -> str:
 
 
 async def _closed(api: Api, where: str) -> Iterable[str]:
-    """What of a request for completions is refused, whatever it asks."""
+    """What of a request for completions is refused, whatever it asks.
+
+    A GET, which the route has no use for: of a body that it has none for, the server logs a traceback.
+    """
     try:
-        await api.post("/inference/v1/generate", {})
+        await api.get("/inference/v1/generate")
     except Refused as refused:
         if refused.status == 404:
             return [f"{where} takes no token ids. Start it with --enable-scale-out."]

@@ -5,6 +5,8 @@ Called in each of vLLM's processes, and perhaps twice in one.
 
 BACKEND = "mentor-stream"
 """What `--weight-transfer-config` calls our way of loading weights."""
+FETCH = "weight_transfer_engine"
+"""The attribute of vLLM's workers that holds our engine. /collective_rpc calls it: it fetches snapshots."""
 INTACT = "The weights in use were not touched."
 """Part of the error when a snapshot was not even begun with."""
 

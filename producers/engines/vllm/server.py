@@ -1,7 +1,7 @@
 """One server: made sure of, kept on the wanted weights, asked, watched, and given up when it is silent."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import anyio
@@ -165,6 +165,10 @@ class Server:
                 await self._board.orders.wait()
                 continue
             await self._look(pulse)
+
+    async def fetch(self, source: Mapping[str, str]) -> None:
+        """Have its machines fetch a snapshot, while it works. Raises Unusable, Down."""
+        await update.fetch(self.api, source, self._config.start_seconds)
 
     async def _load(self, weights: Weights) -> None:
         label, self.label = self.label, None

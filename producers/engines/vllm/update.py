@@ -1,8 +1,10 @@
 """Other weights into a server that is at work: what runs is kept, and goes on with them."""
 
 import logging
+from collections.abc import Mapping
 
 import anyio
+import msgspec
 
 from producers.engines.vllm.api import Api, Down, Refused
 from producers.engines.vllm.board import Weights
@@ -14,12 +16,47 @@ IN_BETWEEN = "loading"
 log = logging.getLogger(__name__)
 
 
+LOOK_SECONDS = 0.5
+"""Between looks at whether a snapshot has been fetched."""
+
+
 class Unusable(Exception):
     """Weights that a server could not load. `intact` when it still has those it had."""
 
     def __init__(self, why: str, *, intact: bool) -> None:
         super().__init__(why)
         self.intact = intact
+
+
+class Gone(Unusable):
+    """Weights that are not there any more, or are damaged."""
+
+
+class Fetched(msgspec.Struct):
+    """How far one of a server's processes is with fetching a snapshot."""
+
+    there: bool
+    failure: str | None = None
+    gone: bool = False
+    """Another try is no help."""
+
+
+async def fetch(api: Api, source: Mapping[str, str], seconds: float) -> None:
+    """Have the server's machines fetch a snapshot, while it works. Raises Unusable, Gone, Down."""
+    try:
+        with anyio.fail_after(seconds):
+            while True:
+                found = msgspec.convert(await api.fetch(source), type=list[Fetched])
+                for one in found:
+                    if one.failure is not None:
+                        raise (Gone if one.gone else Unusable)(one.failure, intact=True)
+                if all(one.there for one in found):
+                    return
+                await anyio.sleep(LOOK_SECONDS)
+    except TimeoutError:
+        raise Unusable(f"{api.url} did not fetch it within {seconds:g} s", intact=True) from None
+    except (Refused, msgspec.ValidationError) as error:
+        raise Down(f"{api.url} cannot be told to fetch a snapshot: {error}") from error
 
 
 async def load(api: Api, weights: Weights, label: str | None, seconds: float) -> None:
@@ -30,11 +67,13 @@ async def load(api: Api, weights: Weights, label: str | None, seconds: float) ->
     weights and go before sampling goes on: requests under way are read again with the new ones.
     """
     began = anyio.current_time()
+    if "uri" in weights.source:
+        await fetch(api, weights.source, seconds)
     try:
         await api.pause()
         await api.set_label(IN_BETWEEN)
         try:
-            await api.load(str(weights.path), weights.label, seconds)
+            await api.load(weights.source, weights.label, seconds)
         except Refused as refused:
             intact = INTACT in refused.said and label is not None
             if intact:

@@ -41,8 +41,9 @@ needs_vllm = pytest.mark.skipif(program() is None, reason="needs vLLM: `make vll
 class Serving:
     """One server; gone at the end, and with this process."""
 
-    def __init__(self, policy: Path, log: Path, *args: str) -> None:
+    def __init__(self, policy: Path, log: Path, *args: str, env: dict[str, str] | None = None) -> None:
         self.policy, self.log, self.args, self.port = policy, log, args, free_port()
+        self.env = env or {}
         self.url = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -56,7 +57,7 @@ class Serving:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=os.environ | ENVIRONMENT,
+                env=os.environ | ENVIRONMENT | self.env,
                 start_new_session=True,
                 cwd=ROOT,
             )

@@ -1,9 +1,10 @@
-"""The engine against real vLLM on the CPU: what is sampled, weights in flight, servers that die."""
+"""The engine against real vLLM on the CPU: what is sampled, weights in flight, also from a store, deaths."""
 
 import shutil
 import signal
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
 import schemas
-from mentor_stream import topics
-from mentor_stream.config import parse_section
+from mentor_stream import snapshots, topics
+from mentor_stream.config import ConfigError, parse_section
 from mentor_stream.prompts import PromptConfig
 from mentor_stream.sampling import RolloutConfig
-from mentor_stream.snapshots import SnapshotError
+from mentor_stream.snapshots import SnapshotError, StoreError, cache
+from mentor_stream.snapshots.store import Store, deadline, name_of
 from mentor_stream.stream import Stream, connect
 from producers.engines.base import Demand, Sample
 from producers.engines.transformers.choice import truncated
@@ -35,7 +37,9 @@ from tests.builders import a_query
 from tests.producers.conftest import EOS, write_policy
 from tests.producers.scripted import ScriptedJudge, a_config, arrived, eventually, group_ids, release
 from tests.producers.vllm.serving import Serving, needs_vllm
+from tests.storage import Gate, Storage, access
 from trainer.config import TrainerConfig
+from trainer.hf.conversion import copy_files
 from trainer.learning import reference
 from trainer.packing.microbatch import Multiples, collate
 from trainer.packing.rows import rows_of
@@ -71,13 +75,20 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="module")
+def way(s3: tuple[str, int]) -> Gate:
+    """From the first server to the store."""
+    return Gate(s3[1])
+
+
+@pytest.fixture(scope="module")
 def servings(
-    policy: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+    policy: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory, way: Gate
 ) -> Iterator[tuple[Serving, Serving]]:
     """Two servers, in fp32 and bf16; the second may be killed, and is started again by who does."""
     logs = tmp_path_factory.mktemp("logs")
+    env = access(way.port) | {cache.ENVIRONMENT: str(logs / "cache")}
     both = (
-        Serving(policy(0), logs / "first.log"),
+        Serving(policy(0), logs / "first.log", env=env),
         Serving(policy(0), logs / "second.log", "--dtype=bfloat16"),
     )
     try:
@@ -93,10 +104,17 @@ def servings(
 
 @asynccontextmanager
 async def sampling_with(
-    *servings: Serving, samples: int = 4, seconds: float = 300, **settings: Any
+    *servings: Serving,
+    samples: int = 4,
+    seconds: float = 300,
+    store: str | None = None,
+    first: Path | None = None,
+    **settings: Any,
 ) -> AsyncGenerator[VllmEngine]:
     urls = tuple(serving.url for serving in servings)
-    demand = Demand(servings[0].policy, samples=samples, prompt_tokens=16, completion_tokens=LIVE)
+    demand = Demand(
+        first or servings[0].policy, samples=samples, prompt_tokens=16, completion_tokens=LIVE, store=store
+    )
     engine = VllmEngine(Config(urls=urls, **settings), demand)
     with anyio.fail_after(seconds):
         async with engine.running():
@@ -223,6 +241,92 @@ async def test_weights_change_under_live_requests_and_every_token_names_those_it
         assert furthest(sample, new, sampling, slice(before.count, None)) < CLOSE
         assert furthest(sample, old, sampling, slice(before.count, None)) > 100 * CLOSE
     assert {run.policy_version for s in after[0] for run in s.policy} == {5}
+
+
+def put(storage: Storage, policy: Path, version: int, home: Path) -> tuple[str, str]:
+    """A policy as a trainer brings it to the store; where, and its digest."""
+    snapshot = snapshots.write(home, version, partial(copy_files, policy))
+    name = name_of(version, snapshot.digest)
+    Store(storage.url, deadline(60)).put(snapshot.path, name, snapshot.digest)
+    shutil.rmtree(snapshot.path)
+    return f"{storage.url}/{name}", snapshot.digest
+
+
+async def test_a_server_fetches_policies_from_a_store_by_itself_and_samples_meanwhile(
+    servings: tuple[Serving, Serving],
+    way: Gate,
+    policy: Callable[..., Path],
+    storage: Storage,
+    tmp_path: Path,
+) -> None:
+    old, new = policy(0, endless=True), policy(1, endless=True)
+    places = [put(storage, directory, version, tmp_path) for version, directory in ((4, old), (5, new))]
+    sampling, found = Sampling(temperature=1.2), []
+    async with sampling_with(servings[0], store=storage.url, first=old) as engine:
+        await engine.load_from(*places[0], 4)
+        await generate(engine, 8, sampling=sampling)  # a server's first tokens take longest
+        way.hold()
+
+        async def sample() -> None:
+            found.extend(await generate(engine, 12, sampling=sampling, max_new_tokens=LIVE))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(sample)
+            tasks.start_soon(engine.load_from, *places[1], 5)
+            await made(engine._servers[0], 600)
+            assert engine.version == 4, "the store stands still, the server does not"
+            assert engine._servers[0].serves
+            way.let()
+    spanning = [s for group in found for s in group if len(s.policy) == 2]
+    assert len(spanning) > 10
+    for sample in spanning:
+        before, since = sample.policy
+        assert (before.policy_version, since.policy_version) == (4, 5)
+        assert furthest(sample, old, sampling, slice(before.count)) < CLOSE
+        assert furthest(sample, new, sampling, slice(before.count, None)) < CLOSE
+    assert not cache.directory().exists(), "the worker's own host fetches nothing"
+    kept = Path(servings[0].env[cache.ENVIRONMENT])
+    assert {digest for _, digest in places} <= {path.name for path in kept.iterdir()}
+
+
+async def test_a_server_that_cannot_fetch_a_policy_goes_on_with_the_one_it_has(
+    servings: tuple[Serving, Serving],
+    way: Gate,
+    policy: Callable[..., Path],
+    storage: Storage,
+    tmp_path: Path,
+) -> None:
+    gone, there = (put(storage, policy(seed), seed, tmp_path) for seed in (2, 3))
+    storage.files.rm(gone[0], recursive=True)
+    async with sampling_with(servings[0], store=storage.url, start_seconds=60) as engine:
+        await engine.load(policy(1), 7)
+        with pytest.raises(SnapshotError, match="gone or incomplete") as refused:
+            await engine.load_from(*gone, 8)
+        assert not isinstance(refused.value, StoreError)
+        engine._servers[0]._config = engine._config.model_copy(update={"start_seconds": 2.0})
+        way.hold()
+        with pytest.raises(StoreError, match="did not fetch it within 2 s"):
+            await engine.load_from(*there, 9)
+        assert engine.version == 7
+        (group,) = await generate(engine)
+        assert {run.policy_version for sample in group for run in sample.policy} == {7}
+        way.let()
+        engine._servers[0]._config = engine._config
+        await engine.load_from(*there, 9)
+        (group,) = await generate(engine)
+    assert {run.policy_version for sample in group for run in sample.policy} == {9}
+    assert all(furthest(sample, policy(3), Sampling(temperature=1.0)) < CLOSE for sample in group)
+
+
+async def test_a_server_of_another_model_is_refused_also_where_it_sees_no_directory_of_ours(
+    servings: tuple[Serving, Serving], storage: Storage, tmp_path: Path
+) -> None:
+    write_policy(tmp_path, **(SHAPE | {"num_hidden_layers": 3}))
+    demand = Demand(tmp_path, samples=1, prompt_tokens=4, completion_tokens=4, store=storage.url)
+    with pytest.raises(ExceptionGroup) as caught:
+        async with VllmEngine(Config(urls=(servings[0].url,)), demand).running():
+            pass
+    assert caught.group_contains(ConfigError, match="num_hidden_layers is 3")
 
 
 async def made(server: Server, tokens: int) -> None:

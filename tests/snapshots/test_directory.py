@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mentor_stream import snapshots
+from mentor_stream import drafts, snapshots
 from mentor_stream.snapshots import SnapshotError
 
 
@@ -111,7 +111,7 @@ def test_a_full_disk_is_named_also_when_the_writer_says_nothing_of_it(
 
     with pytest.raises(RuntimeError, match="unexpected pos"):
         snapshots.write(tmp_path, 1, fill)
-    monkeypatch.setattr(snapshots, "FULL_BYTES", 2**63)
+    monkeypatch.setattr(drafts, "FULL_BYTES", 2**63)
     with pytest.raises(SnapshotError, match=r"No space left on device.*Free space"):
         snapshots.write(tmp_path, 1, fill)
     assert list(tmp_path.iterdir()) == []
