@@ -1,9 +1,9 @@
 """Group-relative policy optimisation on Megatron-core, fed by the stream.
 
-Start with loop.py: rank 0 takes groups, cuts batches, has them learned, releases policies.
+Start with loop.py: rank 0 takes batches, has them learned on all ranks, releases policies.
 
-intake/      groups off the stream, which of them are learned from and when, why none comes
-packing/     a batch as rows, packs and tensors
+intake/      groups off the stream into batches, on a thread of its own; why none comes
+packing/     a batch as rows, as shares of the ranks, as bytes on their way and as tensors
 learning/    one batch: through the model, the loss, moved weights, what was measured; the reference
 grpo/        the formulas
 model/       the policy: config.json, layers, log-probs; number formats, hosts without CUDA
@@ -11,6 +11,7 @@ hf/          Hugging Face directories in and out
 launch.py, ranks.py    the processes and how they find each other
 orders.py, stopping.py    what all ranks do together; how they are asked to end
 release.py, checkpoint.py, shards.py    what stays on disk
+retraining/  the same from what a run has recorded, batch by batch
 report.py, journal.py, health.py    what is told, and when to give up
 component.py, config.py    the settings, and what must hold before it starts
 

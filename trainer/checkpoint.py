@@ -18,6 +18,7 @@ from mentor_stream.config import ConfigError
 from mentor_stream.snapshots import SnapshotError
 from trainer.intake.batches import Ledger
 from trainer.intake.marks import Mark
+from trainer.intake.preparation import Bookmark
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +39,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Identity of the reference policy, of a run that has one."""
     marks: tuple[Mark, ...] = ()
     """Identity of the data: what was read last from each partition."""
+    bad_batches: int = 0
+    """The last batches in a row of which no step could be taken."""
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -47,31 +50,51 @@ class Loaded(msgspec.Struct, frozen=True):
     consumed_ids: bytes
     shards: Path
 
+    @property
+    def bookmark(self) -> Bookmark:
+        """Where to go on in the stream."""
+        return Bookmark(self.state.ledger, self.state.marks, self.consumed_ids)
+
+
+def read(path: Path) -> Loaded:
+    """The checkpoint in a directory. Raises SnapshotError, OSError or ValueError where it is not whole."""
+    snapshots.verify(path, snapshots.file_digest(path / snapshots.MANIFEST))
+    state = msgspec.json.decode((path / _STATE).read_bytes(), type=State)
+    return Loaded(state, (path / _IDS).read_bytes(), path / _SHARDS)
+
 
 class Checkpoints:
-    """The checkpoints of one run, all of which go back to one policy."""
+    """The checkpoints of one run, all of which go back to one policy.
 
-    def __init__(self, directory: Path, policy: Path, keep: int, reference: str | None = None) -> None:
-        self.directory, self.policy, self.keep, self.reference = directory, policy, keep, reference
+    To make it takes a while: the run's first policy is read whole (snapshots.identity), and so is the
+    reference policy where it is another one.
+    """
+
+    def __init__(self, directory: Path, policy: Path, keep: int, reference: Path | None = None) -> None:
+        self.directory, self.policy, self.keep = directory, policy, keep
         self.identity = snapshots.identity(policy)
+        self.reference = None
+        if reference is not None:
+            same = reference.resolve() == policy.resolve()
+            self.reference = self.identity if same else snapshots.identity(reference)
 
     def write(
         self,
         version: int,
         step: int,
-        ledger: Ledger,
-        marks: tuple[Mark, ...],
-        consumed_ids: bytes,
+        bookmark: Bookmark,
         save_shards: Callable[[Path], None],
+        bad_batches: int = 0,
     ) -> None:
         """Write a version's checkpoint and remove old ones. `save_shards` fills a directory, on all ranks."""
         state = State(
             version=version,
             step=step,
             policy=self.identity,
-            ledger=ledger,
+            ledger=bookmark.ledger,
             reference=self.reference,
-            marks=marks,
+            marks=bookmark.marks,
+            bad_batches=bad_batches,
         )
 
         def fill(draft: Path) -> None:
@@ -79,7 +102,7 @@ class Checkpoints:
             shards.mkdir()
             save_shards(shards)
             (draft / _STATE).write_bytes(msgspec.json.format(msgspec.json.encode(state), indent=1))
-            (draft / _IDS).write_bytes(consumed_ids)
+            (draft / _IDS).write_bytes(bookmark.consumed_ids)
 
         snapshots.write(self.directory, version, fill)
         snapshots.prune(self.directory, self.keep)
@@ -91,17 +114,27 @@ class Checkpoints:
         to end being held to one is no other.)
         """
         found = _newest_whole(self.directory)
-        if found and found.state.policy not in (self.identity, _shape(self.policy)):
-            raise ConfigError(
-                f"run.policy is {str(self.policy)!r}: the checkpoint of version {found.state.version} in "
-                f"{self.directory} started from another policy. Set it back, or set another run.directory"
-            )
-        if found and None not in (found.state.reference, self.reference):
+        if found:
+            self._check_policy(found.state)
             self._check_reference(found.state)
         return found
 
+    def _check_policy(self, state: State) -> None:
+        if state.policy == self.identity:
+            return
+        if state.policy != _shape(self.policy):
+            raise ConfigError(
+                f"run.policy is {str(self.policy)!r}: the checkpoint of version {state.version} in "
+                f"{self.directory} started from another policy. Set it back, or set another run.directory"
+            )
+        log.warning(
+            "the checkpoint of version %d is of a time when policies were known by the names and sizes of "
+            "their files: that run.policy has the same weights still is taken on trust, this once",
+            state.version,
+        )
+
     def _check_reference(self, state: State) -> None:
-        if state.reference != self.reference:
+        if None not in (state.reference, self.reference) and state.reference != self.reference:
             raise ConfigError(
                 f"trainer.reference: the checkpoint of version {state.version} in {self.directory} was held "
                 "to another reference policy. Set it back, or set another run.directory"
@@ -120,9 +153,7 @@ def _newest_whole(directory: Path) -> Loaded | None:
     damaged = False
     for path in reversed(snapshots.versions(directory)):
         try:
-            snapshots.verify(path, snapshots.file_digest(path / snapshots.MANIFEST))
-            state = msgspec.json.decode((path / _STATE).read_bytes(), type=State)
-            return Loaded(state, (path / _IDS).read_bytes(), path / _SHARDS)
+            return read(path)
         except (SnapshotError, OSError, ValueError) as error:
             aside = path.with_name(f"damaged-{path.name}-{random.randrange(2**32):08x}")  # noqa: S311
             log.warning(

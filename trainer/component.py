@@ -4,8 +4,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from mentor_stream import snapshots
 from mentor_stream.component import Component
 from mentor_stream.config import Config
+from mentor_stream.metrics import listening, server
+from mentor_stream.metrics.health import BROKER, TRAINING
+from mentor_stream.metrics.health import OWN as HEALTH
+from mentor_stream.sampling import missing_model
 from mentor_stream.topics import TopicsConfig
 from trainer import launch
 from trainer.config import TrainerConfig
@@ -29,6 +34,8 @@ def check(config: Config) -> Iterator[str]:
             f"trainer.minibatches is {settings.minibatches}: a batch has no more than run.batch_groups = "
             f"{config.run.batch_groups} groups to part. Set it to that or less."
         )
+    if (store := config.run.snapshots) and not any(snapshots.problems(store)):
+        yield from filter(None, [snapshots.missing(store) or snapshots.probe(store)])
     policy = config.run.policy
     yield from _model_problems("run.policy", policy, settings, tokenizer=True)
     if settings.reference is not None:
@@ -37,16 +44,11 @@ def check(config: Config) -> Iterator[str]:
 
 
 def _model_problems(setting: str, place: Path, settings: TrainerConfig, *, tokenizer: bool) -> Iterator[str]:
-    if not place.is_dir():
-        what = "not a directory" if place.exists() else "no such directory"
-        yield f"{setting} is {str(place)!r}: {what}. Give a Hugging Face model's directory."
+    if why := missing_model(setting, place):
+        yield why
         return
-    wanted = {"config.json": "config.json"} | ({"tokenizer*": "tokenizer"} if tokenizer else {})
-    for pattern, what in wanted.items():
-        if not any(place.glob(pattern)):
-            yield f"{setting} is {str(place)!r}: it holds no {what} ({pattern})."
-            if pattern == "config.json":
-                return
+    if tokenizer and not any(place.glob("tokenizer*")):
+        yield f"{setting} is {str(place)!r}: it holds no tokenizer (tokenizer*)."
     try:
         model = architecture.read(place)
         tensorfiles.checked(place, parameters.shapes(model))
@@ -91,6 +93,16 @@ def run(config: Config) -> None:
         if code := launch.run([sys.executable, "-m", "trainer", str(config.path)], ranks):
             sys.exit(code)
         return
+    if launch.rank() != 0:  # the others end with rank 0, and have nothing to tell
+        _train(config)
+        return
+    HEALTH.watch(TRAINING, listening.settings(config).step_stuck_after_seconds)
+    HEALTH.needs(BROKER)
+    with server.serving(config, "trainer"):
+        _train(config)
+
+
+def _train(config: Config) -> None:
     from trainer.model import cpu
 
     cpu.install()

@@ -82,7 +82,9 @@ class TrainerConfig(Section):
     publish_every: int = Field(1, ge=1)
     """Batches between two released policies."""
     keep_snapshots: int = Field(4, ge=2)
-    """Released policies that stay on disk."""
+    """Released policies that stay on disk, and as many in run.snapshots."""
+    upload_seconds: float = Field(900.0, gt=0)
+    """A policy that is not in the store of run.snapshots after so long, with all tries, ends training."""
     checkpoint_every: int = Field(10, ge=1)
     """Batches between two checkpoints."""
     keep_checkpoints: int = Field(2, ge=1)

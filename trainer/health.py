@@ -8,6 +8,9 @@ from trainer.learning.steps import Step
 log = logging.getLogger(__name__)
 
 
+_WAY_OUT = "Lower trainer.lr, or go back to an earlier checkpoint."
+
+
 class TrainingFailed(Exception):
     """Going on makes no sense; the text says why and what may help."""
 
@@ -17,7 +20,8 @@ class Health:
 
     def __init__(self, config: TrainerConfig) -> None:
         self._config = config
-        self._bad_batches = 0
+        self.bad_batches = 0
+        """The last ones, in a row, of which no step could be taken: what a checkpoint must hold of it."""
 
     def check(self, version: int, step: Step | None) -> None:
         """Take note of the step that led to `version`. Raises TrainingFailed after too many bad ones.
@@ -29,14 +33,23 @@ class Health:
             return
         self._warn(version, step)
         if step.bad_steps and not step.taken:
-            self._bad_batches += 1
+            self.bad_batches += 1
         elif step.taken:
-            self._bad_batches = 0
-        if self._bad_batches > self._config.max_bad_steps:
+            self.bad_batches = 0
+        if self.bad_batches > self._config.max_bad_steps:
             raise TrainingFailed(
-                f"{self._bad_batches} batches in a row had a loss or a gradient that is not finite "
-                f"(trainer.max_bad_steps is {self._config.max_bad_steps}). Lower trainer.lr, or go back to "
-                "an earlier checkpoint."
+                f"{self.bad_batches} batches in a row had a loss or a gradient that is not finite "
+                f"(trainer.max_bad_steps is {self._config.max_bad_steps}). {_WAY_OUT}"
+            )
+
+    def conclude(self, version: int) -> None:
+        """Take note that the run ends with this version. Raises TrainingFailed when its last batch was bad:
+        the policy is then none that one would call trained, though the run was too short to find out.
+        """
+        if self.bad_batches:
+            raise TrainingFailed(
+                f"the run is over, but version {version} is no trained policy: the last {self.bad_batches} "
+                f"batches had a loss or a gradient that is not finite. {_WAY_OUT}"
             )
 
     def _warn(self, version: int, step: Step) -> None:

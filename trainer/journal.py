@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from mentor_stream.config import ConfigError
 from schemas import Group
 
 
@@ -20,6 +21,20 @@ class Batch(msgspec.Struct, frozen=True):
     groups: tuple[str, ...]
 
 
+def read(path: Path) -> list[Batch]:
+    """The batches of a run in their order, none where there is no file. Raises ConfigError."""
+    try:
+        batches = [msgspec.json.decode(line, type=Batch) for line in _whole_lines(path)]
+    except (OSError, msgspec.DecodeError) as error:
+        raise ConfigError(f"{path} cannot be read as a run's batches: {error}") from error
+    for version, batch in enumerate(batches):
+        if batch.version != version:
+            raise ConfigError(
+                f"{path}: version {version} is due and {batch.version} comes: lines are missing"
+            )
+    return batches
+
+
 class Journal:
     """The file of one run."""
 
@@ -28,7 +43,7 @@ class Journal:
 
     def keep(self, version: int) -> None:
         """Forget the batches of `version` and later: the run goes on from there."""
-        kept = [line for line in self._lines() if _version(line) < version]
+        kept = [line for line in _whole_lines(self._path) if _version(line) < version]
         self._path.parent.mkdir(parents=True, exist_ok=True)
         draft = self._path.with_suffix(".draft")
         draft.write_bytes(b"".join(kept))
@@ -44,9 +59,10 @@ class Journal:
         finally:
             os.close(descriptor)
 
-    def _lines(self) -> list[bytes]:
-        lines = self._path.read_bytes().splitlines(keepends=True) if self._path.exists() else []
-        return [line for line in lines if line.endswith(b"\n")]
+
+def _whole_lines(path: Path) -> list[bytes]:
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    return [line for line in lines if line.endswith(b"\n")]
 
 
 def _version(line: bytes) -> int:

@@ -29,6 +29,11 @@ def is_rank() -> bool:
     return "RANK" in os.environ
 
 
+def rank() -> int:
+    """This process's, 0 where there are no others."""
+    return int(os.environ.get("RANK", "0"))
+
+
 def run(command: Sequence[str], ranks: int, grace: float = GRACE) -> int:
     """Run it once for each rank, to the end of all; the exit code of the first that failed, or 0.
 

@@ -1,21 +1,27 @@
 """What all ranks do together: rank 0 orders it and does its part, the others follow."""
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 from torch import Tensor
 
-from schemas import Group
+from mentor_stream.config import Config
 from trainer import ranks, stopping
+from trainer.config import TrainerConfig
 from trainer.learning.learner import Learner
 from trainer.learning.steps import Step
+from trainer.model import architecture
+from trainer.packing import encoding
+from trainer.packing.shares import Share
 
 
 class Train(msgspec.Struct, frozen=True, tag="train"):
-    """Learn from a batch."""
+    """Learn from your share of a batch: it is scattered next."""
 
-    groups: tuple[Group, ...]
+    sizes: tuple[int, ...]
+    """Bytes of each data-parallel rank's."""
 
 
 class Export(msgspec.Struct, frozen=True, tag="export"):
@@ -48,10 +54,13 @@ class AllRanks:
         self._learner = learner
         self.architecture = learner.architecture
 
-    def step(self, groups: Sequence[Group]) -> Step | None:
-        """Learn from one batch."""
-        _give(Train(tuple(groups)))
-        return self._learner.step(groups)
+    def step(self, shares: Sequence[Share]) -> Step | None:
+        """Learn from one batch: each data-parallel rank is sent its share of it, and no other."""
+        if not ranks.is_alone():  # or a batch would be encoded for nobody
+            parts = [encoding.encode(share) for share in shares]
+            _give(Train(tuple(map(len, parts))))
+            ranks.scatter(parts)
+        return self._learner.step(shares[0])
 
     def weights(self) -> Iterator[tuple[str, Tensor]]:
         """Each weight under its Hugging Face name, to be gone through to the end."""
@@ -73,13 +82,38 @@ class AllRanks:
         _give(Leave())
 
 
+def run(config: Config, lead: Callable[[AllRanks], int | None]) -> None:
+    """Be one of the ranks, to the end: rank 0 does `lead`, the others what it orders.
+
+    `lead` returns the signal it was stopped by, if one was: then this is SystemExit(128 + signal).
+    """
+    settings = config.of(TrainerConfig)
+    ranks.start(
+        tensor_parallel=settings.tensor_parallel,
+        pipeline_parallel=settings.pipeline_parallel,
+        context_parallel=settings.context_parallel,
+        seed=config.run.seed,
+    )
+    learner = Learner(settings, config.run.policy, architecture.read(config.run.policy))
+    stopped_by = None
+    if ranks.is_lead():
+        everyone = AllRanks(learner)
+        stopped_by = lead(everyone)
+        everyone.leave()
+    else:
+        follow(learner)
+    ranks.stop()
+    if stopped_by is not None:
+        sys.exit(128 + stopped_by)
+
+
 def follow(learner: Learner) -> None:
     """On every rank but 0: do what is ordered until told to leave."""
     stopping.ignore()
     while True:
         match msgspec.msgpack.decode(ranks.receive(), type=Order):
-            case Train(groups):
-                learner.step(groups)
+            case Train(sizes):
+                learner.step(encoding.decode(ranks.receive_part(sizes)))
             case Export():
                 for _ in learner.weights():
                     pass
@@ -92,5 +126,5 @@ def follow(learner: Learner) -> None:
 
 
 def _give(order: Order) -> None:
-    if not ranks.is_alone():  # or a batch would be encoded for nobody
+    if not ranks.is_alone():
         ranks.send(msgspec.msgpack.encode(order))

@@ -1,6 +1,7 @@
 """The trainer's processes: how many there are, how they find each other, how rank 0 reaches the others."""
 
 import os
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +15,8 @@ from trainer.model import cpu
 
 IDLE = timedelta(days=7)
 """Ranks wait for rank 0 as long as the stream gives it nothing to do."""
+_ORDER = "tp-cp-ep-dp-pp"
+"""How megatron-core numbers ranks, the first kind changing fastest: what `_copies` reckons with."""
 
 
 def start(
@@ -44,6 +47,7 @@ def share(tensor_parallel: int, pipeline_parallel: int, context_parallel: int) -
         tensor_model_parallel_size=tensor_parallel,
         pipeline_model_parallel_size=pipeline_parallel,
         context_parallel_size=context_parallel,
+        order=_ORDER,
     )
 
 
@@ -81,13 +85,49 @@ def device() -> torch.device:
 def send(data: bytes) -> None:
     """On rank 0: give all others these bytes."""
     dist.broadcast(torch.tensor([len(data)], device=device()), src=0)
-    dist.broadcast(torch.frombuffer(bytearray(data), dtype=torch.uint8).to(device()), src=0)
+    dist.broadcast(_tensor(data), src=0)
 
 
 def receive() -> bytes:
     """On every other rank: wait for what rank 0 sends next."""
     size = torch.zeros(1, dtype=torch.int64, device=device())
     dist.broadcast(size, src=0)
-    data = torch.empty(int(size), dtype=torch.uint8, device=device())
+    data = _room(int(size))
     dist.broadcast(data, src=0)
+    return _bytes(data)
+
+
+def scatter(parts: Sequence[bytes]) -> None:
+    """On rank 0: give every other rank the part of its data-parallel rank, one for each of those."""
+    width = max(map(len, parts))
+    filled = [_tensor(part.ljust(width, b"\0")) for part in parts]  # it scatters what is alike in size
+    dist.scatter(_room(width), [filled[copy] for copy in _copies()], src=0)
+
+
+def receive_part(sizes: Sequence[int]) -> bytes:
+    """On every other rank: wait for what rank 0 scatters next, parts of these sizes; this rank's."""
+    data = _room(max(sizes))
+    dist.scatter(data, src=0)
+    return _bytes(data)[: sizes[parallel_state.get_data_parallel_rank()]]
+
+
+def _copies() -> list[int]:
+    """The data-parallel rank of every rank."""
+    neighbours = (
+        parallel_state.get_tensor_model_parallel_world_size()
+        * parallel_state.get_context_parallel_world_size()
+    )
+    copies = parallel_state.get_data_parallel_world_size()
+    return [rank // neighbours % copies for rank in range(dist.get_world_size())]
+
+
+def _tensor(data: bytes) -> torch.Tensor:
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8).to(device())
+
+
+def _room(size: int) -> torch.Tensor:
+    return torch.empty(size, dtype=torch.uint8, device=device())
+
+
+def _bytes(data: torch.Tensor) -> bytes:
     return data.cpu().numpy().tobytes()

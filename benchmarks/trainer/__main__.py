@@ -1,4 +1,4 @@
-"""The trainer's intake, its steps against others', and what its log-probs take of memory.
+"""The trainer's intake, its batches among ranks, its steps against others', its log-probs' memory.
 
     python -m benchmarks.trainer                   # about fifteen minutes
     python -m benchmarks.trainer --quick --json    # a minute: whether it works, no verdict
@@ -46,12 +46,16 @@ def main() -> None:
 
 def _full(directory: Path) -> Iterator[Finding]:
     from benchmarks.trainer.intake import intake, on_sqlite
-    from benchmarks.trainer.step import against_plain
+    from benchmarks.trainer.sharing import sharing
+    from benchmarks.trainer.step import against_plain, packing
     from benchmarks.trainer.vocabulary import vocabulary_memory
 
     with on_sqlite(directory) as url:
         yield from intake("sqlite", url, groups=2000, rounds=5)
     yield from _through_kafka(directory)
+    for count in (2, 4):
+        yield from sharing(count)
+    yield from packing(SMALL, rounds=7)
     yield from against_plain(TINY, rounds=21)
     yield from against_plain(SMALL, rounds=7)
     yield from _beside_trl()

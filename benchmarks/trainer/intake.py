@@ -22,7 +22,7 @@ from kafka import KafkaAdminClient
 import schemas
 from benchmarks.broker.engines import cluster
 from benchmarks.rows import Finding, Wanted, row
-from benchmarks.trainer.load import POSITIONS, Load
+from benchmarks.trainer.load import Load
 from mentor_stream import broker as brokers
 from mentor_stream import topics
 from mentor_stream.broker.kafka.settings import parse
@@ -31,17 +31,14 @@ from mentor_stream.topics import TopicsConfig
 from schemas import Group
 from trainer.config import TrainerConfig
 from trainer.intake import stream as streams
-from trainer.intake.batches import Arrivals
-from trainer.intake.marks import Marks
-from trainer.intake.places import place_of
-from trainer.intake.validation import validate
-from trainer.loop import cut_rule
-from trainer.packing import balance
+from trainer.intake.preparation import Batch, Preparation
 from trainer.packing.microbatch import Multiples, collate
-from trainer.packing.rows import rows_of
+from trainer.packing.shares import Share
 
 RUN = f"benchmark-{uuid4().hex[:12]}"
 GROUP = Load("65kB", hidden=0, layers=0, words=32_000, groups=1, prompt=64, completion=1000, even=True)
+BATCH = 32
+"""Groups."""
 WANTED = 50.0
 """MB a second, of an idle machine."""
 UNDER_WAY = 64
@@ -99,7 +96,16 @@ def intake(name: str, url: str, *, groups: int, rounds: int) -> Iterator[Finding
 def _recorded(url: str, groups: int) -> Recorded:
     [group] = GROUP.batch
     values = [schemas.encode(msgspec.structs.replace(group, group_id=f"{n:032x}")) for n in range(groups)]
-    given = {"run": {"name": RUN, "directory": ".", "broker": url, "policy": ".", "batch_groups": 32}}
+    given = {
+        "run": {
+            "name": RUN,
+            "directory": ".",
+            "broker": url,
+            "policy": ".",
+            "batch_groups": BATCH,
+            "max_staleness": groups,
+        }
+    }
     kinds = (RunConfig, TopicsConfig, TrainerConfig)
     sections = {kind.table: parse_section(kind, given.get(kind.table, {}), kind.table) for kind in kinds}
     recorded = Recorded(Config(Path(), sections), values)
@@ -129,27 +135,22 @@ def _decoded(values: Sequence[bytes]) -> Spent:
 
 def _taken(recorded: Recorded) -> Spent:
     """As trainer/loop.py does it, less the learning."""
-    settings = recorded.config.of(TrainerConfig)
-    arrivals, marks, left = Arrivals(cut_rule(recorded.config)), Marks(), len(recorded.values)
+    preparation = Preparation(recorded.config, vocabulary=GROUP.words, positions=2**20)
+    left = len(recorded.values) // BATCH
     with streams.connect(recorded.config) as stream:
         watch = _watch()
-        stream.start([])
+        stream.start(preparation, [])
         while left:
-            for delivery in stream.take(1.0):
+            if isinstance(batch := stream.take(preparation, 1.0), Batch):
                 left -= 1
-                validate(delivery.record, vocabulary=GROUP.words, positions=2**20, drop_hints=False)
-                marks.note(delivery.message)
-                arrivals.arrive(delivery.record, place_of(delivery.message), collapsed=False)
-                if batch := arrivals.cut(0):
-                    _packed(batch, settings)
+                _laid_out(batch.shares[0])
         return watch()
 
 
-def _packed(batch: Sequence[Group], settings: TrainerConfig) -> None:
-    rows = rows_of(batch, settings).learned
-    [packs] = balance.packs([r.tokens for r in rows], POSITIONS, 1)
-    for pack in packs:
-        collate([rows[place] for place in pack], Multiples())
+def _laid_out(share: Share) -> None:
+    for part in share.parts:
+        for rows in part.packs:
+            collate(rows, Multiples())
 
 
 def _watch() -> "partial[Spent]":

@@ -12,6 +12,7 @@ from benchmarks.trainer.load import LEARNING_RATE, POSITIONS, Load
 from benchmarks.trainer.peer import trl_steps
 from benchmarks.trainer.plain import Plain
 from mentor_stream.config import parse_section
+from trainer.config import TrainerConfig
 from trainer.model.precision import Precision
 
 Step = Callable[[], float]
@@ -43,6 +44,19 @@ def in_fp8(rounds: int) -> Iterator[Finding]:
         yield _in_turn(f"trainer.step.{LARGE.name}.fp8", LARGE, ours, bf16, rounds, alike=1e-1)
 
 
+def packing(load: Load, rounds: int) -> Iterator[Finding]:
+    """What is done with a batch before its step, and behind the step before where a run is under way."""
+    from trainer.packing.shares import shares
+
+    with load.policy() as policy:
+        step = _learner(policy, load)
+        config = _config()
+        step()
+        taken = [(_seconds(lambda: shares(load.batch, config)), _seconds(step)) for _ in range(rounds)]
+    packed, baseline = (1e3 * median(way) for way in zip(*taken, strict=True))
+    yield row(f"trainer.packing.{load.name}", packed, "ms", baseline), Wanted("ratio", "at most", 0.05)
+
+
 def _in_turn(
     name: str, load: Load, ours: Step, theirs: Step, rounds: int, alike: float = SAME_LOSS
 ) -> Finding:
@@ -57,23 +71,28 @@ def _in_turn(
 
 
 def _learner(policy: Path, load: Load, precision: Precision = "fp32") -> Step:
-    from trainer.config import TrainerConfig
     from trainer.learning.learner import Learner
     from trainer.model import architecture
+    from trainer.packing.shares import shares
 
-    settings = {"lr": LEARNING_RATE, "max_tokens_per_microbatch": POSITIONS, "precision": precision}
-    config = parse_section(TrainerConfig, settings, "trainer")
+    config = _config(precision)
     learner = Learner(config, policy, architecture.read(policy))
 
     def step() -> float:
-        taken = learner.step(load.batch)
+        [share] = shares(load.batch, config)
+        taken = learner.step(share)
         assert taken
         return taken.loss
 
     return step
 
 
-def _seconds(step: Step) -> float:
+def _config(precision: Precision = "fp32") -> TrainerConfig:
+    settings = {"lr": LEARNING_RATE, "max_tokens_per_microbatch": POSITIONS, "precision": precision}
+    return parse_section(TrainerConfig, settings, "trainer")
+
+
+def _seconds(step: Callable[[], object]) -> float:
     began = time.perf_counter()
     step()
     return time.perf_counter() - began

@@ -17,6 +17,7 @@ from megatron.core import parallel_state
 from safetensors.torch import save_file
 
 from mentor_stream.config import parse_section
+from tests.trainer.dealing import learn
 from tests.trainer.policies import sampled_groups, weights_of
 from trainer import ranks
 from trainer.config import TrainerConfig
@@ -44,7 +45,7 @@ def a_learner(policy: Path, options: dict[str, Any]) -> Learner:
 
 
 def step(learner: Learner, policy: Path, number: int) -> Step:
-    taken = learner.step(sampled_groups(policy, GROUPS, seed=number))
+    taken = learn(learner, sampled_groups(policy, GROUPS, seed=number))
     assert taken
     return taken
 

@@ -10,13 +10,16 @@ from mentor_stream import snapshots
 from mentor_stream.broker import Receipt
 from mentor_stream.config import ConfigError
 from schemas import Consumed
+from tests.trainer.dealing import learn
 from tests.trainer.policies import sampled_groups, weights_of
 from trainer.checkpoint import Checkpoints, State, _shape
 from trainer.intake.batches import Ledger
 from trainer.intake.marks import Mark
+from trainer.intake.preparation import Bookmark
 
 LEDGER = Ledger(offsets=(), pending=(), booked=Consumed(tokens=7), surplus=0)
 MARKS = (Mark(Receipt("t.groups", 0, 29), "ab"),)
+BOOKMARK = Bookmark(LEDGER, MARKS, b"i" * 32)
 
 
 @pytest.fixture
@@ -35,7 +38,7 @@ def a_checkpoint(checkpoints: Checkpoints, version: int) -> Path:
     def save_shards(directory: Path) -> None:
         (directory / "shard").write_text("w")
 
-    checkpoints.write(version, version - 1, LEDGER, MARKS, b"i" * 32, save_shards)
+    checkpoints.write(version, version - 1, BOOKMARK, save_shards)
     return checkpoints.directory / f"v{version:08d}"
 
 
@@ -46,7 +49,7 @@ def test_the_newest_checkpoint_comes_back_as_written(checkpoints: Checkpoints) -
     assert found
     policy = checkpoints.identity
     assert found.state == State(version=10, step=9, policy=policy, ledger=LEDGER, marks=MARKS)
-    assert found.consumed_ids == b"i" * 32
+    assert found.bookmark == BOOKMARK
     assert (found.shards / "shard").read_text() == "w"
 
 
@@ -145,7 +148,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(
 def test_that_no_checkpoint_is_whole_is_said(
     checkpoints: Checkpoints, caplog: pytest.LogCaptureFixture
 ) -> None:
-    checkpoints.write(1, 1, LEDGER, (), b"", lambda shards: None)
+    checkpoints.write(1, 1, BOOKMARK, lambda shards: None)
     (checkpoints.directory / "v00000001" / "consumed_ids.bin").write_bytes(b"2")
     assert checkpoints.newest() is None
     assert "training starts anew from run.policy" in caplog.text
@@ -155,7 +158,7 @@ def test_other_weights_of_the_same_shape_are_another_policy(
     policy_of: Callable[..., Path], tmp_path: Path
 ) -> None:
     other = shutil.copytree(policy_of(), tmp_path / "other")
-    Checkpoints(tmp_path / "checkpoints", policy_of(), 2).write(1, 1, LEDGER, (), b"", lambda shards: None)
+    Checkpoints(tmp_path / "checkpoints", policy_of(), 2).write(1, 1, BOOKMARK, lambda shards: None)
     assert Checkpoints(tmp_path / "checkpoints", other, 2).newest() is not None
     weights = next(other.glob("*.safetensors"))
     data = bytearray(weights.read_bytes())
@@ -165,12 +168,37 @@ def test_other_weights_of_the_same_shape_are_another_policy(
         Checkpoints(tmp_path / "checkpoints", other, 2).newest()
 
 
-def test_a_checkpoint_of_before_that_knows_its_policy_by_shape_goes_on(checkpoints: Checkpoints) -> None:
+def test_a_checkpoint_of_before_that_knows_its_policy_by_shape_goes_on_and_says_what_it_trusts(
+    checkpoints: Checkpoints, caplog: pytest.LogCaptureFixture
+) -> None:
     now = checkpoints.identity
     checkpoints.identity = _shape(checkpoints.policy)
-    checkpoints.write(1, 1, LEDGER, (), b"", lambda shards: None)
+    checkpoints.write(1, 1, BOOKMARK, lambda shards: None)
     checkpoints.identity = now
     assert checkpoints.newest() is not None
+    assert "the checkpoint of version 1" in caplog.text
+    assert "taken on trust" in caplog.text
+
+
+def test_where_the_first_policy_is_the_reference_it_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+    identity = snapshots.identity
+    monkeypatch.setattr(snapshots, "identity", lambda place: read.append(place) or identity(place))
+    policy, other = a_policy(tmp_path / "policy"), a_policy(tmp_path / "other", "{ }")
+    same = Checkpoints(tmp_path / "checkpoints", policy, 2, tmp_path / "other" / ".." / "policy")
+    assert same.reference == same.identity
+    assert read == [policy]
+    assert Checkpoints(tmp_path / "checkpoints", policy, 2, other).reference == identity(other)
+    assert Checkpoints(tmp_path / "checkpoints", policy, 2).reference is None
+
+
+def test_batches_that_failed_before_a_stop_are_counted_after_it(checkpoints: Checkpoints) -> None:
+    checkpoints.write(1, 1, BOOKMARK, lambda shards: None, bad_batches=3)
+    found = checkpoints.newest()
+    assert found
+    assert found.state.bad_batches == 3
 
 
 def test_a_checkpoint_that_could_not_be_finished_is_not_there(checkpoints: Checkpoints) -> None:
@@ -178,7 +206,7 @@ def test_a_checkpoint_that_could_not_be_finished_is_not_there(checkpoints: Check
         raise RuntimeError("killed")
 
     with pytest.raises(RuntimeError):
-        checkpoints.write(1, 1, LEDGER, (), b"", fail)
+        checkpoints.write(1, 1, BOOKMARK, fail)
     assert checkpoints.newest() is None
 
 
@@ -195,13 +223,13 @@ def test_a_loaded_learner_goes_on_bit_for_bit(
     learner = a_learner(policy, precision=precision, weight_decay=0.1, warmup_steps=3)
     never_saved = a_learner(policy, precision=precision, weight_decay=0.1, warmup_steps=3)
     for _ in range(before):
-        assert learner.step(groups) == never_saved.step(groups)
+        assert learn(learner, groups) == learn(never_saved, groups)
     learner.save(tmp_path)
 
     resumed = a_learner(policy, precision=precision, weight_decay=0.1, warmup_steps=3)
     resumed.load(tmp_path)
     for _ in range(3):
-        assert resumed.step(groups) == learner.step(groups) == never_saved.step(groups)
+        assert learn(resumed, groups) == learn(learner, groups) == learn(never_saved, groups)
     ours, theirs = weights_of(resumed.weights()), weights_of(learner.weights())
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
@@ -214,10 +242,10 @@ def test_the_learning_rate_of_the_config_wins_over_the_checkpoints(
     policy = policy_of()
     groups = sampled_groups(policy, 2)
     learner = a_learner(policy, lr=1e-2)
-    learner.step(groups)
+    learn(learner, groups)
     learner.save(tmp_path)
     resumed = a_learner(policy, lr=1e-30)
     resumed.load(tmp_path)
     before = weights_of(resumed.weights())
-    resumed.step(groups)
+    learn(resumed, groups)
     assert all(torch.equal(before[name], now) for name, now in resumed.weights())

@@ -31,6 +31,25 @@ def test_too_many_bad_steps_in_a_row_end_training_with_the_way_out() -> None:
         watch.check(3, BAD)
 
 
+def test_a_run_that_ends_with_bad_batches_is_no_trained_one_however_short() -> None:
+    watch = health(max_bad_steps=8)
+    watch.check(1, BAD)
+    watch.check(2, None)
+    with pytest.raises(
+        TrainingFailed, match=r"over, but version 2 .* the last 1 batches .* Lower trainer\.lr"
+    ):
+        watch.conclude(2)
+    watch.check(3, GOOD)
+    watch.conclude(3)
+
+
+def test_bad_batches_before_a_resume_count() -> None:
+    watch = health(max_bad_steps=2)
+    watch.bad_batches = 2
+    with pytest.raises(TrainingFailed, match="3 batches in a row"):
+        watch.check(7, BAD)
+
+
 def test_a_good_step_between_bad_ones_is_a_new_beginning() -> None:
     watch = health(max_bad_steps=1)
     for version, step in enumerate([BAD, GOOD, BAD, GOOD, BAD], start=1):

@@ -145,6 +145,7 @@ def test_a_run_that_is_over_announces_its_end_again(whole: Recording) -> None:
     last = whole.releases()[-1]
     assert last.published_at > before.published_at
     assert (last.final, last.digest, last.consumed) == (True, before.digest, before.consumed)
+    assert f"the run is over: its policy, version {VERSIONS}, is in {last.uri}" in whole.log()
 
 
 def test_asked_to_stop_it_keeps_its_place_and_says_nothing_final(
@@ -158,6 +159,7 @@ def test_asked_to_stop_it_keeps_its_place_and_says_nothing_final(
     recording.await_release(process, lambda r: r.policy_version == 1 and r.consumed.resolved == 7)
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 128 + signal.SIGTERM, recording.log()
+    assert f"asked to stop: version 1 is kept in {recording.directory / 'checkpoints'}" in recording.log()
     assert not any(r.final for r in recording.releases())
     found = recording.checkpoint()
     assert found
@@ -213,3 +215,18 @@ def test_what_each_batch_did_is_on_the_stream_and_optimizer_steps_are_counted(
         assert all(value > 0 for value in recording.measured(name).values()), name
     for name in ("padding_fraction", "dropped_rows", "truncated_rows"):
         assert set(recording.measured(name).values()) == {0.0}, name
+
+
+def test_a_run_whose_policy_was_lost_to_the_learning_rate_does_not_end_as_trained(
+    tmp_path: Path, policy_of: Callable[..., Path]
+) -> None:
+    """Nor when it is started again; what it had released before, it had released."""
+    recording = Recording(tmp_path, policy_of())
+    recording.configure(run="max_versions = 3")
+    config = tmp_path / "run.toml"
+    config.write_text(config.read_text().replace("lr = 1e-2", "lr = 1e30"))
+    recording.append(sampled_groups(policy_of(), 12))
+    for _ in range(2):
+        assert recording.start().wait(120) == 1
+        assert "the run is over, but version 3 is no trained policy: the last 2 batches" in recording.log()
+    assert not any(release.final for release in recording.releases())

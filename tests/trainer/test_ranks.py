@@ -1,6 +1,7 @@
 """The trainer as several processes, over a recorded stream: killed, short of room, refused."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from tests.trainer.policies import sampled_groups
 from tests.trainer.recorded import Recording, mixed_groups
 
 VERSIONS = 7
+NOBODY = 9
 TENSOR, DATA = "tensor_parallel = 2", "data_parallel = 2"
 
 
@@ -87,6 +89,15 @@ def test_ranks_that_were_killed_go_on_as_if_nothing_had_been(
     assert recording.releases()[-1].digest == whole(way).releases()[-1].digest
 
 
+@pytest.mark.parametrize(("victim", "code"), [(0, 137), (2, 137), (NOBODY, 0)], ids=["lead", "other", "none"])
+def test_where_a_rank_is_killed_while_a_batch_is_scattered_all_end(victim: int, code: int) -> None:
+    command = [sys.executable, "-m", "tests.trainer.scattered", str(victim)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, done.stderr[-3000:]
+    assert (f"rank {victim} of 3 ended with SIGKILL" in done.stderr) == (victim != NOBODY)
+
+
 def test_ranks_end_before_a_checkpoint_of_another_policy(
     tmp_path: Path, policy_of: Callable[..., Path], whole: Callable[[str], Recording]
 ) -> None:
@@ -94,7 +105,8 @@ def test_ranks_end_before_a_checkpoint_of_another_policy(
     recording = recorded(tmp_path, policy_of("qwen3"), sampled_groups(policy_of("qwen3"), 1), TENSOR)
     assert recording.start().wait(60) == 1
     assert "started from another policy" in recording.log()
-    assert "rank 0 of 2 ended with exit code 1; so do the others" in recording.log()
+    # which of two that have ended is heard of first, nobody can say
+    assert re.search(r"rank [01] of 2 ended with exit code 1; so do the others", recording.log())
 
 
 @pytest.fixture

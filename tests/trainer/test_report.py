@@ -10,10 +10,8 @@ from mentor_stream.component import load_config
 from tests.runs import write_config
 from trainer import report
 from trainer.intake import stream as trainer_stream
-from trainer.intake.batches import Arrivals, CutRule
+from trainer.intake.preparation import Standing
 from trainer.report import Report
-
-RULE = CutRule(batch_groups=4, max_staleness=1, max_guided_fraction=1, keep_silent=False)
 
 
 def said(directory: Path, caplog: pytest.LogCaptureFixture, *, broken: bool = False) -> str:
@@ -21,7 +19,7 @@ def said(directory: Path, caplog: pytest.LogCaptureFixture, *, broken: bool = Fa
     with trainer_stream.connect(config) as stream, caplog.at_level(logging.INFO, "trainer.report"):
         if broken:
             stream.situation = _unavailable
-        Report(stream).starved(Arrivals(RULE))
+        Report(stream).starved(Standing(), batch_groups=4)
     return caplog.text
 
 
@@ -35,7 +33,7 @@ def test_a_trainer_without_groups_says_what_it_waits_for_and_why(
     monkeypatch.setattr(report, "STARVED_SECONDS", 0.0)
     text = said(tmp_path, caplog)
     assert "the next batch has 0 of 4" in text
-    assert "no rollout worker is at work (none was heard of): 0 questions wait for one" in text
+    assert "no question was put on the stream yet: the feeder does not run" in text
 
 
 def test_a_broker_that_is_away_ends_no_trainer_that_asks_why_nothing_comes(

@@ -70,6 +70,16 @@ def has_signal(group: Group) -> bool:
     return len(set(rewards(group))) >= 2
 
 
+def distance(group: Group, version: int) -> int:
+    """How many versions at most lie between a policy that sampled a part of the group and `version`.
+
+    A policy of the future is as far as one of the past: after a fall-back to a checkpoint groups come in that
+    were sampled by versions which are yet to be trained again. A group without tokens is near to all.
+    """
+    sampled_by = (run.policy_version for row in group.trajectories for run in row.policy)
+    return max((abs(version - each) for each in sampled_by), default=0)
+
+
 class Arrivals:
     """Books groups as they arrive and cuts batches."""
 
@@ -97,7 +107,7 @@ class Arrivals:
     def cut(self, version: int) -> list[Group] | None:
         """The next batch for policy `version`, in order of arrival, or None while too few groups wait.
 
-        No token in it is more than max_staleness versions old, and guided groups keep to their share.
+        No token in it is more than max_staleness versions away, and guided groups keep to their share.
         """
         self._drop_stale(version)
         chosen = self._places()
@@ -159,8 +169,7 @@ class Arrivals:
         )
 
     def _drop_stale(self, version: int) -> None:
-        oldest = version - self.rule.max_staleness
-        fresh = [p for p in self._pending if p.group.oldest_version >= oldest]
+        fresh = [p for p in self._pending if distance(p.group, version) <= self.rule.max_staleness]
         stale = len(self._pending) - len(fresh)
         if stale:
             self.booked = msgspec.structs.replace(self.booked, stale=self.booked.stale + stale)

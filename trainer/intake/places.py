@@ -18,6 +18,11 @@ def place_of(message: Message) -> Receipt:
     return Receipt(message.topic, message.partition, message.offset)
 
 
+def unread(bounds: Mapping[TopicPartition, Bounds], read_to: Mapping[TopicPartition, int]) -> int:
+    """Records that are kept and have not been read."""
+    return sum(max(0, b.next - max(b.first, read_to.get(place, b.first))) for place, b in bounds.items())
+
+
 async def check(stream: Stream, offsets: Iterable[Receipt], marks: Iterable[Mark] = ()) -> None:
     """Raise ConfigError when this is another stream: it ends before these offsets, or holds other records.
 

@@ -17,6 +17,8 @@ NEWEST = 200
 class Situation:
     """Questions and cases that nobody has finished, and how long ago workers were heard of."""
 
+    fed: int
+    """Plain questions that were ever put on the stream."""
     plain: int
     """Plain questions that no rollout worker is done with."""
     guided: int
@@ -29,6 +31,8 @@ class Situation:
     @property
     def reason(self) -> str:
         """The likeliest one, in words. Never a mentor alone: training does not wait for it."""
+        if not self.fed:
+            return "no question was put on the stream yet: the feeder does not run, or reads its data still"
         waiting = self.plain + self.guided
         if _absent(self.rollout):
             seen = "none was heard of" if self.rollout is None else f"the last one {self.rollout:.0f} s ago"
@@ -48,7 +52,9 @@ class Situation:
 async def situation(stream: Stream) -> Situation:
     """As the stream has it now."""
     heard = await _heard_of(stream)
+    questions = await stream.bounds(topics.QUERIES)
     return Situation(
+        fed=sum(bound.next for bound in questions.values()),
         plain=await stream.lag(topics.QUERIES),
         guided=await stream.lag(topics.GUIDED),
         cases=await stream.lag(topics.COLLAPSED),

@@ -1,34 +1,39 @@
 """The run's stream, for a thread that must not wait on an event loop: it runs on one of its own.
 
-The main thread belongs to torch. It calls in here and waits; reading goes on meanwhile, decoded and
-bounded, so that a batch is at hand when the step before it ends.
+The main thread belongs to torch. It calls in here and waits; meanwhile groups are read, decoded, booked, cut
+into the next batch and packed, so that it is at hand when the step before it ends. No more than that one is
+made ahead: then reading pauses.
 """
 
+import logging
 from collections.abc import Generator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TypeVar
 
 import anyio
+from anyio import to_thread
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 import schemas
 from mentor_stream import stream as streams
 from mentor_stream import telemetry, topics
-from mentor_stream.broker import Message, Receipt, TopicPartition
+from mentor_stream.broker import BrokerError, Receipt, TopicPartition
 from mentor_stream.config import Config
+from mentor_stream.metrics.catalogue.shared import LAG
+from mentor_stream.metrics.readings import OWN as READINGS
 from mentor_stream.stream import Delivery, Stream
 from mentor_stream.topics import Topic
 from schemas import Group, RecordError
 from trainer.intake import places
 from trainer.intake.marks import Mark
+from trainer.intake.preparation import Batch, Preparation, Standing
 from trainer.intake.starvation import Situation, situation
 
 R = TypeVar("R", bound=schemas.Record)
 
-READ_AHEAD = 64
-"""Groups decoded and not yet taken; behind it the reader pauses."""
+log = logging.getLogger(__name__)
 
 
 class TrainerStream:
@@ -36,8 +41,10 @@ class TrainerStream:
 
     def __init__(self, portal: BlockingPortal, stream: Stream) -> None:
         self._portal, self._stream = portal, stream
-        self._reading: Future[None] | None = None
-        self._send, self._receive = anyio.create_memory_object_stream[Delivery[Group]](READ_AHEAD)
+        self._preparing: Future[None] | None = None
+        self._watching: list[Future[None]] = []
+        self._read_to: dict[TopicPartition, int] = {}
+        self._send, self._receive = anyio.create_memory_object_stream[Batch](0)
 
     def check(self, offsets: Sequence[Receipt], marks: Sequence[Mark] = ()) -> None:
         """Raise ConfigError when these offsets and marks are of another stream: see places.check."""
@@ -47,25 +54,31 @@ class TrainerStream:
         """The groups at these places, in the order given: see places.reread."""
         return self._portal.call(places.reread, self._stream, wanted) if wanted else []
 
-    def start(self, offsets: Sequence[Receipt]) -> None:
-        """Begin to read groups and collapsed groups: from `offsets`, other partitions from their start."""
+    def start(self, preparation: Preparation, offsets: Sequence[Receipt]) -> None:
+        """Begin to prepare batches: from `offsets`, of other partitions from their start."""
         start = {TopicPartition(o.topic, o.partition): o.offset for o in offsets}
-        self._reading = self._portal.start_task_soon(self._read, start)
+        self._read_to = dict(start)
+        self._preparing = self._portal.start_task_soon(self._prepare, preparation, start)
+
+    def watch(self) -> None:
+        """Begin to measure, until stopped: whether the broker answers, and what is yet to be dealt with."""
+        others = partial(telemetry.watch, self._stream, topics.QUERIES, topics.GUIDED, topics.COLLAPSED)
+        self._watching = [self._portal.start_task_soon(watch) for watch in (others, self._watch_groups)]
 
     def stop(self) -> None:
-        """End reading."""
-        if self._reading is not None:
-            self._reading.cancel()
+        """End reading and measuring."""
+        for task in (self._preparing, *self._watching):
+            if task is not None:
+                task.cancel()
 
-    def take(self, timeout: float) -> list[Delivery[Group]]:
-        """What has arrived, in order; waits up to `timeout` seconds for it. Raises what reading raised."""
-        if self._reading is not None and self._reading.done():
-            self._reading.result()
-        return self._portal.call(self._take, timeout)
+    def take(self, preparation: Preparation, timeout: float) -> Batch | Standing:
+        """The next batch; or how things stand, when it is not ready after `timeout` seconds or will never be.
 
-    def is_collapsed(self, message: Message) -> bool:
-        """Whether a group came over the topic of collapsed groups."""
-        return message.topic == self._stream.name(topics.COLLAPSED)
+        Raises what reading raised.
+        """
+        if self._preparing is not None and self._preparing.done():
+            self._preparing.result()
+        return self._portal.call(self._take, preparation, timeout)
 
     def publish(self, topic: Topic[R], record: R) -> None:
         """Append a record; it is durable on return."""
@@ -79,28 +92,39 @@ class TrainerStream:
         """Why no group comes."""
         return self._portal.call(situation, self._stream)
 
-    def bury(self, message: Message, error: RecordError) -> None:
-        """Keep a record that cannot be trained on as a dead letter."""
-        self._portal.call(self._stream.bury, message, error)
-
-    async def _read(self, start: dict[TopicPartition, int]) -> None:
+    async def _prepare(self, preparation: Preparation, start: dict[TopicPartition, int]) -> None:
         async with (
             self._send,
             self._stream.reader(topics.GROUPS, topics.COLLAPSED, start=start) as deliveries,
         ):
-            async for delivery in deliveries:
-                await self._send.send(delivery)
+            while not preparation.is_over:
+                delivery = await anext(deliveries)
+                self._read_to[delivery.message.place] = delivery.message.offset + 1
+                usable = await self._is_usable(delivery, preparation.problem(delivery.record))
+                collapsed = delivery.message.topic == self._stream.name(topics.COLLAPSED)
+                if batch := preparation.arrive(delivery, collapsed=collapsed, usable=usable):
+                    await self._send.send(await to_thread.run_sync(preparation.packed, batch))
 
-    async def _take(self, timeout: float) -> list[Delivery[Group]]:
-        taken: list[Delivery[Group]] = []
-        with anyio.move_on_after(timeout):
-            try:
-                taken.append(await self._receive.receive())
-                while len(taken) < READ_AHEAD:
-                    taken.append(self._receive.receive_nowait())
-            except (anyio.WouldBlock, anyio.EndOfStream):
-                pass
-        return taken
+    async def _is_usable(self, delivery: Delivery[Group], problem: RecordError | None) -> bool:
+        if problem:
+            log.warning(
+                "group %s cannot be trained on, see dead-letters: %s", delivery.record.group_id, problem
+            )
+            await self._stream.bury(delivery.message, problem)
+        return problem is None
+
+    async def _watch_groups(self) -> None:
+        """Of `groups` no group of readers tells: the trainer keeps its place itself."""
+        while True:
+            with suppress(BrokerError):  # told by telemetry.watch
+                bounds = await self._stream.bounds(topics.GROUPS)
+                READINGS.set(LAG, places.unread(bounds, self._read_to), topics.GROUPS.name, "trainer")
+            await anyio.sleep(telemetry.LOOK_SECONDS)
+
+    async def _take(self, preparation: Preparation, timeout: float) -> Batch | Standing:
+        with anyio.move_on_after(timeout), suppress(anyio.EndOfStream):
+            return await self._receive.receive()
+        return preparation.standing
 
 
 @contextmanager
@@ -111,6 +135,7 @@ def connect(config: Config) -> Generator[TrainerStream]:
         portal.wrap_async_context_manager(streams.opened(config, "trainer")) as stream,
     ):
         connected = TrainerStream(portal, stream)
+        connected.watch()
         try:
             yield connected
         finally:

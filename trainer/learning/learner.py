@@ -1,9 +1,8 @@
-"""One optimization step on this rank: groups in, moved weights and measurements out."""
+"""One optimization step on this rank: its share of a batch in, moved weights and measurements out."""
 
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +10,6 @@ import torch
 from megatron.core import parallel_state
 from torch import Tensor
 
-from schemas import Group
 from trainer import grpo, ranks, shards
 from trainer.config import TrainerConfig
 from trainer.grpo import Objective, Tokens
@@ -23,9 +21,9 @@ from trainer.learning.steps import Outcome, Step
 from trainer.model import fp8, gpt
 from trainer.model.architecture import Architecture
 from trainer.model.vocabulary import TokenScores
-from trainer.packing import balance
 from trainer.packing.microbatch import MicroBatch, Multiples, collate, multiples
-from trainer.packing.rows import Row, rows_of
+from trainer.packing.rows import Row
+from trainer.packing.shares import Part, Share
 
 
 class Minibatch(NamedTuple):
@@ -49,20 +47,18 @@ class Learner:
         self.reference = reference.load(config, policy)
         self.optimizer = Optimizer(config, self.model)
 
-    def step(self, groups: Sequence[Group]) -> Step | None:
+    def step(self, share: Share) -> Step | None:
         """Learn from one batch. None without a row to learn from: nothing moves, Adam's momentum included.
 
         Each minibatch is a batch of its own in normalization and gradient clipping. What log-probabilities
         are compared with, those of old policy and reference, is from the batch's beginning.
         """
-        c = self.config
-        parts = [rows_of(part, c) for part in minibatches(groups, c.minibatches)]
-        dropped, truncated = sum(part.dropped for part in parts), sum(part.truncated for part in parts)
-        ready = [self._minibatch(part.learned) for part in parts if part.learned]
-        if not ready:
+        parts, dropped, truncated = share
+        if not parts:
             return steps.nothing(dropped=dropped) if dropped else None
-        outcomes = [self._optimize(minibatch) for _ in range(c.epochs) for minibatch in ready]
-        return steps.together(outcomes, c, dropped=dropped, truncated=truncated)
+        ready = [self._minibatch(part) for part in parts]
+        outcomes = [self._optimize(minibatch) for _ in range(self.config.epochs) for minibatch in ready]
+        return steps.together(outcomes, self.config, dropped=dropped, truncated=truncated)
 
     def weights(self) -> Iterator[tuple[str, Tensor]]:
         """On rank 0, each weight under its Hugging Face name; every rank goes through to the end."""
@@ -84,23 +80,18 @@ class Learner:
         weights = self.network.sharded_state_dict()
         return {"model": weights} | self.optimizer.sharded_state(weights, loading=loading)
 
-    def _micro_batches(self, rows: Sequence[Row]) -> list[MicroBatch]:
-        """This rank's, as many as every other rank has: they wait for each other in each."""
-        c = self.config
-        packs = balance.packs([row.tokens for row in rows], c.max_tokens_per_microbatch, c.data_parallel)
-        rank = parallel_state.get_context_parallel_rank(), c.context_parallel
-        return [
-            collate([rows[place] for place in pack], self._multiples).part(*rank).to(ranks.device())
-            for pack in packs[parallel_state.get_data_parallel_rank()]
-        ]
+    def _micro_batch(self, rows: Sequence[Row]) -> MicroBatch:
+        """What this rank has of the rows: all, or its pieces of each where ranks share sequences."""
+        rank = parallel_state.get_context_parallel_rank(), self.config.context_parallel
+        return collate(rows, self._multiples).part(*rank).to(ranks.device())
 
     @property
     def _multiples(self) -> Multiples:
         shared = self.config.tensor_parallel if self.config.sequence_parallel else 1
         return multiples(self.config.context_parallel, shared, fp8.positions(self.config))
 
-    def _minibatch(self, rows: Sequence[Row]) -> Minibatch:
-        batches = self._micro_batches(rows)
+    def _minibatch(self, part: Part) -> Minibatch:
+        batches = [self._micro_batch(rows) for rows in part.packs]
         unknown = [None] * len(batches)
         old = self.scorer.logprobs(batches) if self.config.recomputes_old else unknown
         reference = self.reference.logprobs(batches) if self.reference else unknown
@@ -108,7 +99,7 @@ class Learner:
             Tokens(b.chosen(b.sampler_T), b.chosen(b.advantages_T), old_N, reference_N)
             for b, old_N, reference_N in zip(batches, old, reference, strict=True)
         ]
-        return Minibatch(batches, tokens, filled=sum(row.tokens for row in rows))
+        return Minibatch(batches, tokens, part.filled)
 
     def _optimize(self, minibatch: Minibatch) -> Outcome:
         """One optimizer step. Gradients are accumulated over the micro-batches."""
@@ -126,9 +117,3 @@ class Learner:
 
     def _objective(self, scores: TokenScores, tokens: Tokens) -> Objective:
         return grpo.objective(scores.logprobs_N, scores.entropy_N, tokens, self.config)
-
-
-def minibatches(groups: Sequence[Group], count: int) -> list[Sequence[Group]]:
-    """A batch in `count` parts alike in groups, in their order; some are empty where there are fewer."""
-    bounds = [len(groups) * part // count for part in range(count + 1)]
-    return [groups[start:end] for start, end in pairwise(bounds)]

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from mentor_stream import snapshots
 from trainer.config import TrainerConfig
 from trainer.hf import conversion
 from trainer.learning.scorer import Scorer
@@ -26,12 +25,3 @@ def load(config: TrainerConfig, policy: Path) -> Scorer | None:
     network = gpt.frozen(shape, config)
     conversion.load(place, shape, network)
     return Scorer(config, shape, network)
-
-
-def identity(config: TrainerConfig, policy: Path) -> str | None:
-    """A digest of the reference's config and weights, for a checkpoint to hold; None without any KL.
-
-    It may take a while: see snapshots.identity.
-    """
-    place = directory(config, policy)
-    return None if place is None else snapshots.identity(place)

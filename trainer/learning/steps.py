@@ -88,7 +88,7 @@ def together(outcomes: Sequence[Outcome], config: TrainerConfig, *, dropped: int
         kl=total(lambda m: m.kl) / tokens if config.kl_coef else None,
         logprob_gap_mean=gap,
         logprob_gap_max=None if gap is None else first.gap_max,
-        logprob_gap_alarm=gap is not None and gap > config.max_logprob_gap,
+        logprob_gap_alarm=gap is not None and not gap <= config.max_logprob_gap,  # no number is too wide
         trained_tokens=int(tokens) if good else 0,
         padding_fraction=1 - sum(outcome.filled for outcome in told) / positions,
         dropped_rows=dropped,

@@ -7,6 +7,7 @@ names are redirected to the CPU for the whole process; with CUDA nothing is touc
 import contextlib
 import functools
 import importlib
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -24,11 +25,19 @@ def install() -> None:
     """Redirect, once. Call it before megatron-core is imported, or it loads torch's compiler for nothing."""
     if torch.cuda.is_available():
         return
+    _silence()
     _redirect_devices()
     _import_uncompiled()
     _redirect_random_state()
     _redirect_streams()
     _redirect_types()
+
+
+def _silence() -> None:
+    """No word of megatron-core's on libraries for GPUs that are missing, nor on how it calls torch."""
+    for module in (r"megatron\.", r"torch\.distributed\."):
+        for category in (UserWarning, FutureWarning):
+            warnings.filterwarnings("ignore", category=category, module=module)
 
 
 def _on_cpu(factory: Callable[..., Any]) -> Callable[..., Any]:

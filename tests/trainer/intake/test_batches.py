@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from mentor_stream.broker import Receipt
 from schemas import Consumed, Group, Origin
-from tests.builders import a_group, a_guided_query, a_query
-from trainer.intake.batches import Arrivals, CutRule, Pending
+from tests.builders import a_group, a_guided_query, a_query, a_trajectory
+from trainer.intake.batches import Arrivals, CutRule, Pending, distance
 
 
 def plain(number: int, verdicts: str = "WR", version: int = 0) -> Group:
@@ -83,6 +83,22 @@ def test_one_old_token_makes_its_group_stale() -> None:
     arrivals.arrive(mixed, Receipt("t", 0, 0), collapsed=False)
     assert arrivals.cut(5) is None
     assert arrivals.booked.stale == 1
+
+
+def test_a_group_of_a_future_that_a_fall_back_took_is_as_far_as_one_of_the_past() -> None:
+    """Resumed at version 5; a rollout worker still sampled with 7 and 8 of before."""
+    arrivals = Arrivals(a_rule(batch_groups=2, max_staleness=2))
+    for number, version in enumerate([8, 7]):
+        arrivals.arrive(plain(number, version=version), Receipt("t", 0, number), collapsed=False)
+    assert arrivals.cut(5) is None
+    assert (arrivals.booked.stale, arrivals.placed) == (1, 1)
+
+
+@given(st.lists(st.integers(0, 9), max_size=3), st.integers(0, 9))
+def test_the_distance_of_a_group_is_that_of_its_furthest_token(versions: list[int], now: int) -> None:
+    rows = tuple(a_trajectory("W", version=version) for version in versions)
+    group = msgspec.structs.replace(plain(0), trajectories=(*rows, a_trajectory("R", completion=())))
+    assert distance(group, now) == max((abs(now - version) for version in versions), default=0)
 
 
 def test_guided_groups_keep_to_their_share() -> None:

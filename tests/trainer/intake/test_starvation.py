@@ -13,13 +13,17 @@ from trainer.intake.starvation import Situation, situation
 NOW, LONG_AGO = 1.0, 300.0
 
 
-def found(plain: int, guided: int, cases: int, rollout: float | None, mentor: float | None) -> Situation:
-    return Situation(plain=plain, guided=guided, cases=cases, rollout=rollout, mentor=mentor)
+def found(
+    plain: int, guided: int, cases: int, rollout: float | None, mentor: float | None, fed: int = 9
+) -> Situation:
+    return Situation(fed=fed, plain=plain, guided=guided, cases=cases, rollout=rollout, mentor=mentor)
 
 
 @pytest.mark.parametrize(
     ("found", "words"),
     [
+        (found(0, 0, 0, NOW, NOW, fed=0), "no question was put on the stream yet: the feeder does not run"),
+        (found(0, 0, 0, None, None, fed=0), "no question was put on the stream yet"),
         (found(7, 2, 0, None, None), "no rollout worker is at work (none was heard of): 9 questions wait"),
         (found(7, 0, 3, LONG_AGO, NOW), "no rollout worker is at work (the last one 300 s ago)"),
         (found(7, 2, 3, NOW, None), "rollout workers are at it: 7 plain and 2 guided questions"),
@@ -50,17 +54,17 @@ async def stream(tmp_path: Path) -> AsyncIterator[Stream]:
 @pytest.mark.anyio
 async def test_the_situation_is_read_from_the_stream(stream: Stream) -> None:
     empty = await situation(stream)
-    assert empty == Situation(plain=0, guided=0, cases=0, rollout=None, mentor=None)
+    assert empty == Situation(fed=0, plain=0, guided=0, cases=0, rollout=None, mentor=None)
     for number in range(3):
         await stream.publish(topics.QUERIES, a_query(position=number))
     await stream.publish(topics.GUIDED, a_guided_query())
     await stream.publish(topics.COLLAPSED, a_group("WW"))
     stream.component = "rollout"
-    await telemetry.report(stream, {"x": 1.0})
+    await telemetry.report(stream, {"tokens": 1.0})
     stream.component = "trainer"
-    await telemetry.report(stream, {"x": 1.0})
+    await telemetry.report(stream, {"step": 1.0})
     now = await situation(stream)
-    assert (now.plain, now.guided, now.cases, now.mentor) == (3, 1, 1, None)
+    assert (now.fed, now.plain, now.guided, now.cases, now.mentor) == (3, 3, 1, 1, None)
     assert now.rollout is not None
     assert 0 <= now.rollout < 10
 
@@ -70,5 +74,5 @@ async def test_a_metric_that_is_no_record_does_not_hide_the_others(stream: Strea
     async with stream.broker.producer() as producer:
         await producer.send(stream.name(topics.METRICS), b"x", b"no record")
     stream.component = "rollout"
-    await telemetry.report(stream, {"x": 1.0})
+    await telemetry.report(stream, {"tokens": 1.0})
     assert (await situation(stream)).rollout is not None

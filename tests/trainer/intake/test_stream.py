@@ -12,14 +12,12 @@ from mentor_stream import stream, topics
 from mentor_stream.broker import OffsetGap, Receipt, TopicSpec
 from mentor_stream.component import load_config
 from mentor_stream.config import ConfigError
-from mentor_stream.stream import Delivery
-from schemas import Group
 from tests.builders import a_group, a_query
 from tests.runs import url, write_config
 from tests.streams import everything
 from trainer.intake import stream as trainer_stream
 from trainer.intake.marks import Mark, mark_of
-from trainer.intake.places import place_of
+from trainer.intake.preparation import Batch, Preparation, Standing
 from trainer.intake.stream import TrainerStream
 
 FIRST, SECOND, LAST = (Receipt("run.groups", 0, offset) for offset in range(3))
@@ -125,27 +123,38 @@ def gap_in(error: BaseException) -> OffsetGap:
     return cause if isinstance(cause, OffsetGap) else gap_in(cause)
 
 
-def taken(groups: TrainerStream) -> Delivery[Group]:
-    """The next group, however long that takes."""
-    while not (found := groups.take(1.0)):
+@pytest.fixture
+def preparation(directory: Path) -> Preparation:
+    """Of a run's batches."""
+    return Preparation(load_config(Path(write_config(directory))), vocabulary=64, positions=128)
+
+
+def taken(groups: TrainerStream, preparation: Preparation) -> Standing:
+    """How things stand once a group was read, however long that takes."""
+    while isinstance(found := groups.take(preparation, 0.05), Batch) or not found.read:
         pass
-    return found[0]
+    return found
 
 
-def test_groups_that_were_gone_before_they_were_read_stop_the_trainer(directory: Path) -> None:
+def test_groups_that_were_gone_before_they_were_read_stop_the_trainer(
+    directory: Path, preparation: Preparation
+) -> None:
     config = load_config(Path(write_config(directory)))
     with trainer_stream.connect(config) as groups:
-        groups.start([FIRST])
+        groups.start(preparation, [FIRST])
         with pytest.raises((OffsetGap, BaseExceptionGroup)) as caught:
-            taken(groups)
+            taken(groups, preparation)
     assert "run.groups, partition 0" in str(gap_in(caught.value))
     assert "topics.on_gap" in str(gap_in(caught.value))
 
 
-def test_groups_that_were_gone_before_they_were_read_are_counted_when_so_configured(directory: Path) -> None:
+def test_groups_that_were_gone_before_they_were_read_are_counted_when_so_configured(
+    directory: Path, preparation: Preparation
+) -> None:
     config = load_config(Path(write_config(directory, topics='on_gap = "earliest"')))
     with trainer_stream.connect(config) as groups:
-        groups.start([FIRST])
-        assert place_of(taken(groups).message) == LAST
+        groups.start(preparation, [FIRST])
+        assert taken(groups, preparation).read == 1
+        assert preparation.bookmark.ledger.offsets == (Receipt("run.groups", 0, LAST.offset + 1),)
         groups.report({}, 1)
     assert metrics(directory) == [{"records_skipped": 2}]

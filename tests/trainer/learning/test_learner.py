@@ -11,11 +11,12 @@ import torch
 import schemas
 from mentor_stream.config import parse_section
 from schemas import Group
+from tests.trainer.dealing import learn
 from tests.trainer.plain import reference_losses
 from tests.trainer.policies import hf_logprobs, hf_model, sampled_groups, weights_of
 from trainer.config import TrainerConfig
 from trainer.grpo import Objective
-from trainer.learning.learner import Learner, minibatches
+from trainer.learning.learner import Learner
 from trainer.learning.steps import Step
 from trainer.model import architecture
 from trainer.packing import balance
@@ -53,7 +54,7 @@ def test_on_fresh_groups_the_mean_importance_ratio_is_one(
     policy_of: Callable[..., Path], family: str, temperature: float
 ) -> None:
     policy = policy_of(family)
-    step = a_learner(policy).step(sampled_groups(policy, 3, temperature=temperature))
+    step = learn(a_learner(policy), sampled_groups(policy, 3, temperature=temperature))
     assert step
     assert step.ratio_mean == pytest.approx(1.0, abs=1e-4)
     assert step.clip_fraction == 0.0
@@ -104,7 +105,7 @@ def test_a_batch_does_what_plain_torch_does(
     else:
         ours = a_learner(policy, lr=1e-3, max_tokens_per_microbatch=40, **settings)
     model = hf_model(policy)
-    step = ours.step(groups)
+    step = learn(ours, groups)
     losses = reference_losses(model, hf_model(other), groups, 1e-3, **settings)
     assert step
     assert step.clip_fraction > 0
@@ -119,9 +120,9 @@ def test_epochs_go_on_where_the_first_pass_began(policy_of: Callable[..., Path])
     policy = policy_of()
     groups = off_policy(sampled_groups(policy, 2))
     settings = {"old_logprobs": "recompute"}
-    once = a_learner(policy, epochs=2, **settings).step(groups)
+    once = learn(a_learner(policy, epochs=2, **settings), groups)
     fresh = a_learner(policy, **settings)
-    twice = [fresh.step(groups), fresh.step(groups)]
+    twice = [learn(fresh, groups), learn(fresh, groups)]
     assert once
     assert [step.ratio_max for step in twice if step] == [1.0, 1.0]
     assert once.ratio_max > 1.01
@@ -130,7 +131,7 @@ def test_epochs_go_on_where_the_first_pass_began(policy_of: Callable[..., Path])
 def test_a_gap_to_the_sampler_is_measured_before_anything_moved(policy_of: Callable[..., Path]) -> None:
     policy = policy_of()
     groups = off_policy(sampled_groups(policy, 4), shift=0.3)
-    steps = [a_learner(policy, max_logprob_gap=0.2, **s).step(groups) for s in ({}, MANY | CORRECTED)]
+    steps = [learn(a_learner(policy, max_logprob_gap=0.2, **s), groups) for s in ({}, MANY | CORRECTED)]
     for step in steps:
         assert step
         assert step.logprob_gap_mean == pytest.approx(0.3, abs=1e-4)
@@ -148,7 +149,7 @@ def test_tokens_learned_from_under_another_prompt_are_not_compared_with_the_samp
     ]
     fresh = sampled_groups(policy, 1, seed=5)
     only, mixed = (
-        a_learner(policy, hint_context="drop").step(groups) for groups in (guided, [*guided, *fresh])
+        learn(a_learner(policy, hint_context="drop"), groups) for groups in (guided, [*guided, *fresh])
     )
     assert only
     assert (only.logprob_gap_mean, only.logprob_gap_max, only.logprob_gap_alarm) == (None, None, False)
@@ -160,7 +161,7 @@ def test_tokens_learned_from_under_another_prompt_are_not_compared_with_the_samp
 def test_padding_is_what_positions_hold_no_token(policy_of: Callable[..., Path]) -> None:
     policy = policy_of()
     groups = sampled_groups(policy, 2)
-    step = a_learner(policy).step(groups)
+    step = learn(a_learner(policy), groups)
     assert step
     assert step.padding_fraction == 0.0
     assert step.trained_tokens == sum(group.completion_tokens for group in groups)
@@ -171,7 +172,7 @@ def test_micro_batches_change_no_result(policy_of: Callable[..., Path], normaliz
     policy = policy_of()
     groups = off_policy(sampled_groups(policy, 4))
     options = {"normalization": normalization, "constant_length": 8}
-    steps = [a_learner(policy, max_tokens_per_microbatch=m, **options).step(groups) for m in (1, 30, 4096)]
+    steps = [learn(a_learner(policy, max_tokens_per_microbatch=m, **options), groups) for m in (1, 30, 4096)]
     for step in steps[1:]:
         assert step
         assert steps[0]
@@ -197,12 +198,12 @@ def test_a_batch_without_signal_moves_nothing_not_even_momentum(policy_of: Calla
     policy = policy_of()
     groups = sampled_groups(policy, 2)
     learner, twin = a_learner(policy), a_learner(policy)
-    learner.step(groups)
-    twin.step(groups)
+    learn(learner, groups)
+    learn(twin, groups)
     before = copy.deepcopy(weights(learner))
-    assert learner.step(silenced(groups)) is None
+    assert learn(learner, silenced(groups)) is None
     assert all(torch.equal(before[name], now) for name, now in weights(learner).items())
-    assert learner.step(groups) == twin.step(groups)
+    assert learn(learner, groups) == learn(twin, groups)
 
 
 @pytest.mark.parametrize("settings", [{"entropy_coef": 0.1}, {"kl_coef": 0.1}], ids=["entropy", "KL"])
@@ -212,9 +213,9 @@ def test_a_batch_without_signal_follows_the_other_terms(
     policy = policy_of()
     groups = sampled_groups(policy, 2)
     learner = a_learner(policy, **settings)
-    learner.step(groups)
-    silent = learner.step(silenced(groups))
-    again = learner.step(silenced(groups))
+    learn(learner, groups)
+    silent = learn(learner, silenced(groups))
+    again = learn(learner, silenced(groups))
     assert silent
     assert again
     assert (silent.steps_taken, silent.grad_norm > 0) == (1, True)
@@ -226,7 +227,7 @@ def test_a_batch_without_signal_follows_the_other_terms(
 
 def test_the_run_s_first_policy_is_its_own_reference_at_no_distance(policy_of: Callable[..., Path]) -> None:
     policy = policy_of()
-    step = a_learner(policy, kl_coef=0.1, max_tokens_per_microbatch=40).step(sampled_groups(policy, 3))
+    step = learn(a_learner(policy, kl_coef=0.1, max_tokens_per_microbatch=40), sampled_groups(policy, 3))
     assert step
     assert step.kl == 0.0
 
@@ -235,8 +236,8 @@ def test_a_minibatch_without_signal_takes_no_step(policy_of: Callable[..., Path]
     policy = policy_of()
     groups = sampled_groups(policy, 2)
     both, first = a_learner(policy, minibatches=2), a_learner(policy)
-    found = both.step([groups[0], *silenced(groups[1:])])
-    assert found == first.step(groups[:1])
+    found = learn(both, [groups[0], *silenced(groups[1:])])
+    assert found == learn(first, groups[:1])
     assert found
     assert found.steps_taken == 1
 
@@ -244,17 +245,9 @@ def test_a_minibatch_without_signal_takes_no_step(policy_of: Callable[..., Path]
 def test_a_batch_of_too_long_rows_alone_takes_no_step_and_says_so(policy_of: Callable[..., Path]) -> None:
     policy = policy_of()
     groups = sampled_groups(policy, 2)
-    step = a_learner(policy, long_rows="drop", max_tokens_per_microbatch=2).step(groups)
+    step = learn(a_learner(policy, long_rows="drop", max_tokens_per_microbatch=2), groups)
     assert step
     assert (step.taken, step.bad_steps, step.dropped_rows) == (False, 0, 8)
-
-
-@pytest.mark.parametrize(("groups", "count"), [(7, 3), (2, 5), (6, 1), (6, 6)])
-def test_minibatches_have_every_group_once_and_are_alike(groups: int, count: int) -> None:
-    parts = minibatches([object()] * groups, count)  # pyright: ignore[reportArgumentType]
-    assert len(parts) == count
-    assert sum(len(part) for part in parts) == groups
-    assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
 def test_the_learning_rate_warms_up(policy_of: Callable[..., Path]) -> None:
@@ -263,7 +256,7 @@ def test_the_learning_rate_warms_up(policy_of: Callable[..., Path]) -> None:
     moved = {}
     for warmup in (0, 10):
         learner = a_learner(policy, warmup_steps=warmup)
-        learner.step(groups)
+        learn(learner, groups)
         moved[warmup] = max(
             (new - start.get_parameter(n)).abs().max().item() for n, new in weights(learner).items()
         )
@@ -274,8 +267,8 @@ def test_weight_decay_spares_norms(policy_of: Callable[..., Path]) -> None:
     policy = policy_of()
     groups = sampled_groups(policy, 2)
     plain, decayed = a_learner(policy), a_learner(policy, weight_decay=0.5)
-    plain.step(groups)
-    decayed.step(groups)
+    learn(plain, groups)
+    learn(decayed, groups)
     a, b = weights(plain), weights(decayed)
     assert torch.equal(a["model.norm.weight"], b["model.norm.weight"])
     assert not torch.equal(a["lm_head.weight"], b["lm_head.weight"])
@@ -283,7 +276,7 @@ def test_weight_decay_spares_norms(policy_of: Callable[..., Path]) -> None:
 
 def test_truncated_importance_weights_learn_too(policy_of: Callable[..., Path]) -> None:
     policy = policy_of()
-    step = a_learner(policy, importance_cap=1.1).step(off_policy(sampled_groups(policy, 2)))
+    step = learn(a_learner(policy, importance_cap=1.1), off_policy(sampled_groups(policy, 2)))
     assert step
     assert step.grad_norm > 0
     assert 0 < step.clip_fraction < 1
@@ -292,7 +285,7 @@ def test_truncated_importance_weights_learn_too(policy_of: Callable[..., Path]) 
 def test_bf16_is_close_to_fp32(policy_of: Callable[..., Path]) -> None:
     policy = policy_of()
     groups = sampled_groups(policy, 3)
-    steps: list[Step | None] = [a_learner(policy, precision=p).step(groups) for p in ("fp32", "bf16")]
+    steps: list[Step | None] = [learn(a_learner(policy, precision=p), groups) for p in ("fp32", "bf16")]
     assert steps[0]
     assert steps[1]
     assert steps[1].ratio_mean == pytest.approx(1.0, abs=0.05)
@@ -316,12 +309,12 @@ def test_a_batch_whose_loss_is_no_number_moves_nothing_and_the_next_one_learns(
                 scores.logprobs_N * damage, scores.logprobs_N.detach(), scores.logprobs_N > 0, None
             ),
         )
-        step = learner.step(groups)
+        step = learn(learner, groups)
     assert step
     assert not step.taken
     assert step.bad_steps == learner.config.epochs * learner.config.minibatches
     assert all(torch.equal(w, weights(untouched)[name]) for name, w in weights(learner).items())
-    assert learner.step(groups) == untouched.step(groups)
+    assert learn(learner, groups) == learn(untouched, groups)
 
 
 @pytest.mark.parametrize("who", ["reference", "old policy"])
@@ -336,7 +329,7 @@ def test_log_probs_that_are_no_numbers_are_a_bad_step_wherever_they_are_from(
     honest = asked.logprobs
     damaged = lambda batches: [x * math.nan for x in honest(batches) if x is not None]  # noqa: E731
     monkeypatch.setattr(asked, "logprobs", damaged)
-    step = learner.step(sampled_groups(policy, 2))
+    step = learn(learner, sampled_groups(policy, 2))
     assert step
     assert (step.taken, step.bad_steps) == (False, 4)
     assert all(torch.equal(before[name], now) for name, now in weights(learner).items())

@@ -43,7 +43,7 @@ def test_it_says_what_the_directory_s_model_says_whatever_shape_the_policy_has(
 @pytest.mark.usefixtures("rank")
 def test_without_a_kl_there_is_no_second_model(policy_of: Policies) -> None:
     assert reference.load(settings(), policy_of()) is None
-    assert reference.identity(settings(), policy_of()) is None
+    assert reference.directory(settings(), policy_of()) is None
 
 
 @pytest.mark.usefixtures("rank")
@@ -54,36 +54,34 @@ def test_no_gradients_are_kept_for_it(policy_of: Policies) -> None:
 
 
 def test_its_identity_is_what_the_files_hold(policy_of: Policies, tmp_path: Path) -> None:
-    config = settings(kl_coef=0.1)
     shutil.copytree(policy_of(), tmp_path / "copy")
-    same = reference.identity(config, tmp_path / "copy")
-    assert same == reference.identity(config, policy_of())
+    same = snapshots.identity(tmp_path / "copy")
+    assert same == snapshots.identity(policy_of())
     weights = tmp_path / "copy" / "model.safetensors"
     data = bytearray(weights.read_bytes())
     data[-1] ^= 1
     weights.write_bytes(data)
-    assert reference.identity(config, tmp_path / "copy") != same
+    assert snapshots.identity(tmp_path / "copy") != same
 
 
 def test_a_snapshots_identity_is_that_of_its_manifest_until_a_file_is_written_anew(
     policy_of: Policies, tmp_path: Path
 ) -> None:
-    config = settings(kl_coef=0.1)
-    unsealed = reference.identity(config, policy_of())
+    unsealed = snapshots.identity(policy_of())
     place, _ = snapshots.write(tmp_path, 0, lambda draft: conversion.copy_files(policy_of(), draft))
-    assert reference.identity(config, place) == unsealed
+    assert snapshots.identity(place) == unsealed
     weights, written = place / "model.safetensors", (place / "manifest.json").stat().st_mtime_ns
     weights.write_bytes(bytes([*weights.read_bytes()[:-1], 0]))
     os.utime(weights, ns=(written, written))
-    assert reference.identity(config, place) == unsealed, "the file was read"
+    assert snapshots.identity(place) == unsealed, "the file was read"
     os.utime(weights, ns=(written + 1, written + 1))
-    assert reference.identity(config, place) != unsealed
+    assert snapshots.identity(place) != unsealed
 
 
-def test_its_identity_is_that_of_the_directory_named(policy_of: Policies) -> None:
-    own = reference.identity(settings(kl_coef=0.1), policy_of("qwen3"))
-    named = reference.identity(settings(kl_coef=0.1, reference=policy_of("qwen3")), policy_of("llama"))
-    assert own == named
+def test_it_is_the_runs_first_policy_or_the_one_that_is_named(policy_of: Policies) -> None:
+    own, other = policy_of("qwen3"), policy_of("llama")
+    assert reference.directory(settings(kl_coef=0.1), own) == own
+    assert reference.directory(settings(kl_coef=0.1, reference=own), other) == own
 
 
 def test_a_reference_that_nothing_would_ask_is_refused() -> None:

@@ -60,12 +60,12 @@ def test_when_no_step_was_taken_the_numbers_are_theirs() -> None:
 
 @pytest.mark.parametrize(
     ("limit", "gap", "alarm"),
-    [(0.5, 0.4, False), (0.5, 0.6, True), (0.5, math.inf, True), (0.7, 0.6, False)],
+    [(0.5, 0.4, False), (0.5, 0.6, True), (0.5, math.inf, True), (0.5, math.nan, True), (0.7, 0.6, False)],
 )
 def test_the_gap_to_the_sampler_is_that_of_the_first_step(limit: float, gap: float, alarm: bool) -> None:
     first, later = an_outcome(10, gap=gap, gap_max=2 * gap), an_outcome(10, gap=50.0, gap_max=50.0)
     step = together(first, later, max_logprob_gap=limit)
-    assert (step.logprob_gap_mean, step.logprob_gap_max) == (pytest.approx(gap), 2 * gap)
+    assert (step.logprob_gap_mean, step.logprob_gap_max) == pytest.approx((gap, 2 * gap), nan_ok=True)
     assert step.logprob_gap_alarm == alarm
 
 
