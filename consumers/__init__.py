@@ -1,7 +1,8 @@
 """The mentor: reads collapsed groups, answers with guided queries. Start with mentor.py.
 
-Others that read a run's stream, and touch nothing of it: tail/ as it goes by, replay/ to teach recorded
-failures again, comparison/ to put two runs' hints side by side; following.py reads for them.
+Others that read a run's stream, and touch nothing of it: tail/ as it goes by, monitor/ as a page, replay/ to
+teach recorded failures again, comparison/ to put two runs' hints side by side, archive/ to have a run in one
+file; following.py reads for them.
 
 casework.py is what it decides, backlog.py which case is next, teaching.py a guide at work, returned.py what
 may come of it, guides/ who writes the hint (fdcg/ is the paper's), leak/ what keeps the answer out of it,

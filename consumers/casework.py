@@ -99,9 +99,10 @@ def shortened(record: Diagnosis) -> Diagnosis:
 
 def untaught(group: Group, action: Action, version: int) -> Lesson:
     """What is recorded of a case that no guide sees, for any action but to teach."""
+    lessons = guidance_round(group.query) - 1
     reasons = {
         Action.STALE: f"sampled by policy {group.oldest_version}, the newest is {version}",
-        Action.EXHAUSTED: f"collapsed again after {guidance_round(group.query) - 1} lessons",
+        Action.EXHAUSTED: f"collapsed again after {lessons} lesson{'s' * (lessons != 1)}",
         Action.SUPERSEDED: "a newer case of this question came before its turn",
         Action.SHED: "more cases waited than mentor.max_backlog allows, and this was the oldest",
     }

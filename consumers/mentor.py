@@ -23,7 +23,7 @@ from mentor_stream import plugins, releases, telemetry, topics
 from mentor_stream.complaints import Complaints
 from mentor_stream.component import Component
 from mentor_stream.config import Config
-from mentor_stream.process import serve
+from mentor_stream.process import work
 from mentor_stream.prompts import PromptConfig
 from mentor_stream.sampling import RolloutConfig
 from mentor_stream.stream import Delivery, Stream, opened
@@ -62,6 +62,7 @@ class Mentor:
         async with anyio.create_task_group() as tasks:
             await tasks.start(releases.follow, self._stream, self._take)
             tasks.start_soon(self._report)
+            tasks.start_soon(telemetry.watch, self._stream, topics.COLLAPSED)
             async with (
                 self._stream.consumer(topics.COLLAPSED, prefetch=self._prefetch) as cases,
                 anyio.create_task_group() as work,
@@ -135,7 +136,7 @@ class Mentor:
     async def _report(self) -> None:
         while True:
             values = self._tally.values() | {"waiting": len(self._waiting)}
-            await telemetry.report(self._stream, values, policy_version=self._version)
+            await telemetry.offer(self._stream, values, policy_version=self._version)
             await anyio.sleep(REPORT_SECONDS)
 
 
@@ -158,6 +159,6 @@ def _check(config: Config) -> Iterable[str]:
 component = Component(
     name="mentor",
     sections=(MentorConfig, PromptConfig, RolloutConfig, TopicsConfig),
-    run=lambda config: serve(partial(_main, config)),
+    run=partial(work, "mentor", _main),
     check=_check,
 )

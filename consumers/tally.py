@@ -4,6 +4,9 @@ from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from consumers.effort import effort
+from mentor_stream.metrics.catalogue.mentor import CASE_SECONDS, CASE_TOKENS
+from mentor_stream.metrics.readings import OWN as READINGS
 from schemas import Diagnosis, Outcome
 
 _TAUGHT = (Outcome.HINT, Outcome.FALLBACK, Outcome.SILENT)
@@ -17,6 +20,7 @@ class Tally:
         self._in_flight = 0
         self._seconds = self._cost = 0.0
         self._prompt_tokens = self._completion_tokens = 0
+        self._leaks = self._refined = self._redrafted = self._failed_calls = 0
 
     @contextmanager
     def working(self) -> Generator[None]:
@@ -33,8 +37,15 @@ class Tally:
         self._prompt_tokens += case.prompt_tokens
         self._completion_tokens += case.completion_tokens
         self._cost += case.cost
+        spent = effort(case.calls)
+        self._leaks += spent.leaks
+        self._refined += spent.refined
+        self._redrafted += spent.redrafted
+        self._failed_calls += sum(call.error is not None for call in case.calls)
         if case.outcome in _TAUGHT:
             self._seconds += case.seconds
+            READINGS.observe(CASE_SECONDS, case.seconds)
+            READINGS.observe(CASE_TOKENS, case.prompt_tokens + case.completion_tokens)
 
     def values(self) -> dict[str, float]:
         """The values of a Metric; the mean time only when there is a case behind it."""
@@ -52,5 +63,9 @@ class Tally:
             "prompt_tokens": self._prompt_tokens,
             "completion_tokens": self._completion_tokens,
             "cost": self._cost,
+            "leaks": self._leaks,
+            "refined": self._refined,
+            "redrafted": self._redrafted,
+            "failed_calls": self._failed_calls,
         }
         return counts | ({"seconds_mean": self._seconds / taught} if taught else {})

@@ -8,4 +8,6 @@ evaluator.py   accuracy on held-out questions, when schedule.py says
 
 examiner.py is what the last two have in common: tokenizer.py, engines/ that sample, judging/ that scores with
 rewards/. policy.py keeps an engine on a released policy.
+
+evaluation/ asks models suites of questions, and rescue/ tries hints on them, for the command line.
 """

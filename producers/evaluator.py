@@ -5,9 +5,9 @@ It has an engine of its own at low priority: measuring takes no time of the trai
 
 import logging
 import os
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import anyio
@@ -17,7 +17,7 @@ from pydantic import Field
 from mentor_stream import plugins, releases, telemetry, topics
 from mentor_stream.component import Component
 from mentor_stream.config import Config, ConfigError, Section
-from mentor_stream.process import serve
+from mentor_stream.process import work
 from mentor_stream.prompts import PromptConfig
 from mentor_stream.releases import News
 from mentor_stream.sampling import LengthLimits, RolloutConfig, length_limits
@@ -86,6 +86,7 @@ class Evaluator:
             self._news.tell()
 
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(telemetry.watch, self._stream)
             await tasks.start(releases.follow, self._stream, take, "first")
             while not schedule.over:
                 if release := schedule.next():
@@ -105,19 +106,20 @@ class Evaluator:
     async def _evaluate(self, schedule: Schedule, release: PolicyRelease) -> None:
         """Publish the release's figure. Raises SnapshotError when the final one is gone or damaged."""
         try:
-            if release.policy_version == 0:  # what the run starts from: that stays where it is
-                await self._examiner.engine.load(self._run.policy, 0)
-            else:
-                await policy.install(self._examiner.engine, release)
+            await policy.install(self._examiner.engine, release, self._run.policy)
         except SnapshotError as error:
             if schedule.is_final(release):
                 raise
             log.warning("policy %d is not evaluated: %s", release.policy_version, error)
             schedule.left_out(release)
             return
+        began = time.monotonic()
         values = figures(await self._verdicts())
-        tokens = {"generated_tokens": float(release.consumed.tokens)}
-        await telemetry.report(self._stream, values | tokens, policy_version=release.policy_version)
+        values |= {
+            "generated_tokens": float(release.consumed.tokens),
+            "evaluation_seconds": time.monotonic() - began,
+        }
+        await telemetry.report(self._stream, values, policy_version=release.policy_version)
         schedule.evaluated(release)
 
     async def _verdicts(self) -> list[list[Verdict]]:
@@ -199,12 +201,13 @@ async def _main(config: Config) -> None:
 def run(config: Config) -> None:
     """The process."""
     os.nice(NICENESS)
-    serve(partial(_main, config))
+    work("evaluator", _main, config)
 
 
 def check(config: Config) -> Iterable[str]:
     """Problems that single settings do not show."""
     section = config.of(EvaluateConfig)
+    yield from policy.check(config.run)
     if section.samples > 1 and section.temperature == 0:
         yield (
             f"evaluate.samples is {section.samples}, but greedy completions are all alike. Set it to 1, or "

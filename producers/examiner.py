@@ -1,12 +1,13 @@
 """Who asks the policy and judges its answers: what a rollout worker and the evaluator have in common."""
 
+import tomllib
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from mentor_stream import plugins
-from mentor_stream.config import Config
+from mentor_stream import plugins, snapshots
+from mentor_stream.config import Config, ConfigError, RunConfig
 from mentor_stream.prompts import PromptConfig
 from mentor_stream.sampling import LengthLimits
 from producers.engines.base import Demand, Engine, Sample
@@ -55,4 +56,23 @@ def demand(config: Config, limits: LengthLimits, samples: int) -> Demand:
         samples=samples,
         prompt_tokens=min(limits.prompt, room),
         completion_tokens=limits.completion,
+        store=store(config.run),
     )
+
+
+def store(run: RunConfig) -> str | None:
+    """URL of the object storage that policies are in, if they are."""
+    return run.snapshots if run.snapshots and snapshots.local(run.snapshots) is None else None
+
+
+def engine_table(option: str) -> dict[str, Any]:
+    """What `--engine` of a command says: a kind, or a table as a run's file has it. Raises ConfigError."""
+    if not option.lstrip().startswith("{"):
+        return {"kind": option}
+    try:
+        table: dict[str, Any] = tomllib.loads(f"engine = {option}")["engine"]
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(
+            f"--engine is {option!r}: {error}. Give a kind, or a table such as '{{kind = \"vllm\"}}'."
+        ) from error
+    return table

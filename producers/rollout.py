@@ -18,13 +18,17 @@ from mentor_stream import plugins, telemetry, topics
 from mentor_stream.complaints import Complaints
 from mentor_stream.component import Component
 from mentor_stream.config import Config, ConfigError
-from mentor_stream.process import serve
+from mentor_stream.metrics.catalogue.rollout import JUDGING_SECONDS, SAMPLING_SECONDS
+from mentor_stream.metrics.health import OWN as HEALTH
+from mentor_stream.metrics.health import POLICY
+from mentor_stream.metrics.readings import OWN as READINGS
+from mentor_stream.process import work
 from mentor_stream.prompts import PromptConfig
 from mentor_stream.sampling import RolloutConfig, context_length, length_limits
 from mentor_stream.stream import Delivery, Stream, opened
 from mentor_stream.supervisor.config import SupervisorConfig
 from mentor_stream.topics import TopicsConfig
-from producers import groups
+from producers import groups, policy
 from producers.batches import batched
 from producers.collapse import collapsed
 from producers.engines.base import Sample
@@ -76,7 +80,10 @@ class RolloutWorker:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._policy.follow)
             tasks.start_soon(self._report)
+            tasks.start_soon(telemetry.watch, self._stream, *wanted)
             await self._policy.refresh()  # before joining: queries are not taken from workers that can sample
+            HEALTH.has(POLICY)
+            log.info("sampling, first with policy %d", self._examiner.engine.version)
             async with (
                 self._stream.consumer(*wanted, prefetch=prefetch) as deliveries,
                 batched(deliveries) as batches,
@@ -88,6 +95,7 @@ class RolloutWorker:
                     sampling.start_soon(self._work_off, await batches.take(self._size))
 
     async def _work_off(self, taken: Sequence[Delivery[Query]]) -> None:
+        self.tally.in_flight += len(taken)
         batch = [self._asking(delivery) for delivery in taken]
         samples = await self._sample(batch)
         sampled_at = time.time()
@@ -101,13 +109,14 @@ class RolloutWorker:
         """The completions of each; none of a query that is refused."""
         asked = [asking.asked for asking in batch if asking.refusal is None]
         await self._policy.refresh()
-        samples = await self._examiner.engine.generate(
-            [a.prompt_ids for a in asked],
-            samples=self._config.group_size,
-            sampling=self._config.sampling,
-            max_new_tokens=self._limits.completion,
-            seed=groups.seed(self._run.seed, [a.group_id for a in asked]),
-        )
+        with READINGS.timing(SAMPLING_SECONDS):
+            samples = await self._examiner.engine.generate(
+                [a.prompt_ids for a in asked],
+                samples=self._config.group_size,
+                sampling=self._config.sampling,
+                max_new_tokens=self._limits.completion,
+                seed=groups.seed(self._run.seed, [a.group_id for a in asked]),
+            )
         found = iter(samples)
         return [next(found) if asking.refusal is None else [] for asking in batch]
 
@@ -128,6 +137,7 @@ class RolloutWorker:
         taught_nothing = collapsed([t.verdict for t in group.trajectories])
         await self._stream.publish(topics.COLLAPSED if taught_nothing else topics.GROUPS, group)
         self.tally.count(group, collapsed=taught_nothing)
+        self.tally.in_flight -= 1
         asking.delivery.done()
 
     async def _group(self, asking: Asking, samples: Sequence[Sample], sampled_at: float) -> Group:
@@ -138,19 +148,21 @@ class RolloutWorker:
             return groups.refused(
                 asked, config.group_size, why, config.sampling, worker=worker, at=sampled_at
             )
-        texts, scores = await self._examiner.judged(asked.query, samples)
+        with READINGS.timing(JUDGING_SECONDS):
+            texts, scores = await self._examiner.judged(asked.query, samples)
         return groups.scored(asked, samples, texts, scores, config.sampling, worker=worker, at=sampled_at)
 
     async def _report(self) -> None:
         while True:
             await anyio.sleep(REPORT_SECONDS)
             values = self.tally.values(time.monotonic())
-            await telemetry.report(self._stream, values, policy_version=self._examiner.engine.version)
+            await telemetry.offer(self._stream, values, policy_version=self._examiner.engine.version)
 
 
 async def _main(config: Config) -> None:
     section = config.of(RolloutConfig)
     wanted = demand(config, length_limits(config), section.group_size)
+    HEALTH.needs(POLICY)
     async with examining(config, wanted, section.engine) as examiner, opened(config, "rollout") as stream:
         await RolloutWorker(config, stream, examiner).work()
 
@@ -160,6 +172,7 @@ def check(config: Config) -> Iterable[str]:
     section = config.of(RolloutConfig)
     yield from _oversized_groups(config)
     yield from _engine_problems(config)
+    yield from policy.check(config.run)
     try:
         context = context_length(config.run.policy)
         check_tokenizer(config.run.policy)
@@ -206,6 +219,6 @@ def _oversized_groups(config: Config) -> Iterable[str]:
 component = Component(
     name="rollout",
     sections=(RolloutConfig, PromptConfig, RewardConfig, TopicsConfig),
-    run=lambda config: serve(partial(_main, config)),
+    run=partial(work, "rollout", _main),
     check=check,
 )

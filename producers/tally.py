@@ -1,6 +1,7 @@
 """What a rollout worker has done so far, as its metric."""
 
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 
 from schemas import Group, Verdict
@@ -12,8 +13,10 @@ class Tally:
 
     groups: int = 0
     collapsed: int = 0
-    unscorable: int = 0
-    """Trajectories that the judge could not judge."""
+    in_flight: int = 0
+    """Queries that are sampled or judged at the moment."""
+    verdicts: Counter[Verdict] = field(default_factory=Counter[Verdict])
+    """Of trajectories."""
     refused: int = 0
     """Queries that were not sampled."""
     tokens: int = 0
@@ -25,7 +28,7 @@ class Tally:
         verdicts = [t.verdict for t in group.trajectories]
         self.groups += 1
         self.collapsed += collapsed
-        self.unscorable += verdicts.count(Verdict.UNSCORABLE)
+        self.verdicts.update(verdicts)
         self.refused += all(v is Verdict.ABORTED for v in verdicts)
         self.tokens += group.completion_tokens
 
@@ -37,6 +40,8 @@ class Tally:
             "tokens_per_second": tokens / seconds if seconds > 0 else 0.0,
             "groups": self.groups,
             "collapsed": self.collapsed,
-            "unscorable": self.unscorable,
             "refused": self.refused,
+            "tokens": self.tokens,
+            "in_flight": self.in_flight,
+            **{verdict.value: self.verdicts[verdict] for verdict in Verdict},
         }

@@ -18,6 +18,8 @@ from consumers.chat.server import Server, Servers
 from consumers.chat.settings import Address, Asking, Endpoint
 from consumers.chat.templates import printable
 from consumers.chat.usage import Usage
+from mentor_stream.metrics.catalogue.mentor import REQUEST_SECONDS, REQUESTS
+from mentor_stream.metrics.readings import OWN as READINGS
 
 T = TypeVar("T")
 
@@ -165,8 +167,10 @@ class Chat:
         circuit, began = self._targets[place].server.circuit, anyio.current_time()
         trial = circuit.begin(began)
         try:
-            response = await self._paid(self._targets[place], asked)
+            with READINGS.timing(REQUEST_SECONDS):
+                response = await self._paid(self._targets[place], asked)
         except Failure as failure:
+            READINGS.add(REQUESTS, 1, failure.kind.value)
             if failure.kind is Kind.REQUEST:
                 circuit.succeed()
                 raise
@@ -180,6 +184,7 @@ class Chat:
             if trial:
                 circuit.abandon()
         circuit.succeed()
+        READINGS.add(REQUESTS, 1, "answered")
         return response
 
     async def _paid(self, target: _Target, asked: _Question) -> object:

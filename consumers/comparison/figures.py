@@ -1,7 +1,7 @@
 """A run in numbers, and the cases of two runs beside each other. No I/O."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import mean
 from typing import Any
@@ -56,12 +56,33 @@ def row(first: Recorded, second: Recorded, pair: Pair) -> dict[str, Any]:
     return {"question": pair.question, "sides": [_side(run, case) for run, case in sides]}
 
 
+def with_samples(document: Mapping[str, Any], sampled: Mapping[str, Any]) -> dict[str, Any]:
+    """A comparison with what came of sampling its cases, which `sampled` has in the same order."""
+    found = dict(sampled)
+    runs = zip(document["runs"], found.pop("runs"), strict=True)
+    rows = zip(document["questions"], found.pop("questions"), strict=True)
+    return {
+        "sampled": found,
+        "runs": [run | {"sampled": of_run} for run, of_run in runs],
+        "questions": [_with_samples(one, of_case) for one, of_case in rows],
+    }
+
+
+def _with_samples(one: Mapping[str, Any], sampled: Mapping[str, Any]) -> dict[str, Any]:
+    sides = zip(one["sides"], sampled["hints"], strict=True)
+    return {
+        "question": one["question"],
+        "sampled": sampled["none"],
+        "sides": [side | {"sampled": found} for side, found in sides],
+    }
+
+
 def _side(run: Recorded, case: Case) -> dict[str, Any]:
     score = _score(run, case)
     return {
         "group_id": case.group_id,
         "outcome": case.outcome.value,
-        "hint": case.hint,
+        "hint": case.hint and case.hint.text,
         "reason": case.reason,
         "leaks": case.effort.leaks,
         "refined": case.effort.refined,

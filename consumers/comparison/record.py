@@ -1,12 +1,17 @@
 """A run's cases with what its guide made of them, and how questions with its hints were answered."""
 
+from collections.abc import AsyncGenerator, Collection
 from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec.structs import replace
 
 from consumers import following
 from consumers.effort import Effort, effort
 from mentor_stream import topics
 from mentor_stream.broker import Broker
-from schemas import Diagnosis, Group, Outcome, Query, Record, Verdict
+from mentor_stream.topics import Topic
+from schemas import Diagnosis, Group, Hint, Origin, Outcome, Query, Record, Verdict
 
 READ = (topics.DIAGNOSES, topics.GUIDED, topics.COLLAPSED, topics.GROUPS)
 
@@ -21,7 +26,7 @@ class Case:
     guide: str
     outcome: Outcome
     reason: str
-    hint: str | None
+    hint: Hint | None
     guided_query_id: str | None
     effort: Effort
     tokens: int
@@ -73,14 +78,52 @@ class Recorded:
             self.questions[group.group_id] = group.query.question
 
 
-async def recorded(broker: Broker, run: str) -> Recorded:
-    """What a run has recorded up to now; nothing of it is touched. Raises UnknownTopic."""
+async def recorded(broker: Broker, run: str, origin: str) -> Recorded:
+    """What a run has recorded up to now; nothing of it is touched. Raises UnknownTopic.
+
+    What a replay's guide said nothing to stands on the run that it replayed, its `origin`.
+    """
     found = Recorded(run)
     for topic in READ:
-        start = await following.since(broker, run, (topic,), 0.0)
-        async for event in following.events(broker, run, (topic,), start, follow=False):
-            found.take(event.record)
+        async for record in _all(broker, run, topic):
+            found.take(record)
+    if found.cases.keys() - found.questions.keys() and origin != run:
+        async for record in _all(broker, origin, topics.COLLAPSED):
+            if isinstance(record, Group) and record.group_id in found.cases:
+                found.questions.setdefault(record.group_id, record.query.question)
     return found
+
+
+async def questions(broker: Broker, run: str, origin: str, wanted: Collection[str]) -> dict[str, Query]:
+    """What was asked in these collapsed groups, whole, without a hint; by group. Raises UnknownTopic.
+
+    A pass of its own: with tests and all, questions may be large, and few comparisons want them.
+    """
+    found: dict[str, Query] = {}
+    places = [(run, topics.GUIDED), (run, topics.COLLAPSED), (origin, topics.COLLAPSED)]
+    for name, topic in dict.fromkeys(places):
+        if found.keys() >= set(wanted):
+            break
+        async for record in _all(broker, name, topic):
+            match record:
+                case Query(hint=hint) as query if hint and hint.group_id in wanted:
+                    found[hint.group_id] = _bare(query)
+                case Group(group_id=group_id, query=query) if group_id in wanted:
+                    found[group_id] = _bare(query)
+                case _:
+                    pass
+    return found
+
+
+async def _all(broker: Broker, run: str, topic: Topic[Any]) -> AsyncGenerator[Record | None]:
+    """Every record of a topic; None is one that cannot be read."""
+    start = await following.since(broker, run, (topic,), 0.0)
+    async for event in following.events(broker, run, (topic,), start, follow=False):
+        yield event.record
+
+
+def _bare(query: Query) -> Query:
+    return replace(query, origin=Origin.PLAIN, hint=None)
 
 
 def _case(diagnosis: Diagnosis) -> Case:
@@ -91,7 +134,7 @@ def _case(diagnosis: Diagnosis) -> Case:
         guide=diagnosis.guide,
         outcome=diagnosis.outcome,
         reason=diagnosis.reason,
-        hint=diagnosis.hint.text if diagnosis.hint else None,
+        hint=diagnosis.hint,
         guided_query_id=diagnosis.guided_query_id,
         effort=effort(diagnosis.calls),
         tokens=diagnosis.prompt_tokens + diagnosis.completion_tokens,

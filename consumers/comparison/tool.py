@@ -1,21 +1,50 @@
 """What `mentor-stream compare` does, as it finds it by entry point (mentor_stream/tools.py)."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
 
-from consumers.comparison import figures, page
-from consumers.comparison.record import Recorded, recorded
+from consumers.comparison import figures, page, policy, record
+from consumers.comparison.figures import Pair, with_samples
+from consumers.comparison.policy import Policy
+from consumers.comparison.record import Recorded
 from mentor_stream import broker as brokers
+from mentor_stream import disk
 from mentor_stream.config import Config, ConfigError
+from schemas import Hint, Query
+
+__all__ = ["Comparison", "cases", "chosen_policy", "compare", "with_samples", "write_page"]
+
+Run = tuple[Config, str]
+"""A config, which says where the broker is, and the name of a run there."""
+Case = tuple[Query | None, tuple[Hint | None, ...]]
+"""A question without a hint, and what either run's guide said to it."""
 
 
-def compare(first: tuple[Config, str], second: tuple[Config, str]) -> dict[str, Any]:
-    """Two runs, each a config that names the broker and the run's name: what `--json` prints.
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs beside each other."""
 
-    Raises ConfigError when they have no case in common, BrokerError.
-    """
+    first: Recorded
+    second: Recorded
+    pairs: Sequence[Pair]
+
+    def document(self) -> dict[str, Any]:
+        """What `--json` prints."""
+        return {
+            "runs": [
+                figures.figures(self.first, (pair.first for pair in self.pairs)),
+                figures.figures(self.second, (pair.second for pair in self.pairs)),
+            ],
+            "questions": [figures.row(self.first, self.second, pair) for pair in self.pairs],
+        }
+
+
+def compare(first: Run, second: Run) -> Comparison:
+    """What two runs have recorded. Raises ConfigError when they have no case in common, BrokerError."""
     one, other = (anyio.run(_recorded, *run, backend="trio") for run in (first, second))
     pairs = figures.pairs(one, other)
     if not pairs:
@@ -23,20 +52,49 @@ def compare(first: tuple[Config, str], second: tuple[Config, str]) -> dict[str, 
             f"{one.name} has {len(one.cases)} cases and {other.name} {len(other.cases)}, and none in common: "
             "compare replays of one run, or runs on the same questions."
         )
-    return {
-        "runs": [
-            figures.figures(one, (pair.first for pair in pairs)),
-            figures.figures(other, (pair.second for pair in pairs)),
-        ],
-        "questions": [figures.row(one, other, pair) for pair in pairs],
-    }
+    return Comparison(one, other, pairs)
+
+
+def cases(first: Run, second: Run, comparison: Comparison) -> list[Case]:
+    """The questions of a comparison as they can be asked again, with both hints, in its order.
+
+    None is a question that neither run's stream has any more. Raises BrokerError.
+    """
+    pairs = comparison.pairs
+    ours = anyio.run(_questions, *first, {pair.first.group_id for pair in pairs}, backend="trio")
+    wanted = {pair.second.group_id for pair in pairs if pair.first.group_id not in ours}
+    theirs = anyio.run(_questions, *second, wanted, backend="trio")
+    return [
+        (
+            ours.get(pair.first.group_id) or theirs.get(pair.second.group_id),
+            (pair.first.hint, pair.second.hint),
+        )
+        for pair in pairs
+    ]
+
+
+def chosen_policy(run: Run, named: str | None) -> Policy:
+    """The model to try hints on. Raises ConfigError, BrokerError."""
+    return anyio.run(_chosen, *run, named, backend="trio")
 
 
 def write_page(document: dict[str, Any], path: Path) -> None:
-    """The same as HTML."""
-    path.write_text(page.page(document))
+    """The same as HTML. Raises ConfigError where it cannot be written."""
+    with disk.writing("--html", path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page.page(document), encoding="utf-8")
 
 
 async def _recorded(config: Config, run: str) -> Recorded:
     async with brokers.connect(config.run.broker, create=False) as broker:
-        return await recorded(broker, run)
+        return await record.recorded(broker, run, config.run.name)
+
+
+async def _questions(config: Config, run: str, groups: set[str]) -> dict[str, Query]:
+    async with brokers.connect(config.run.broker, create=False) as broker:
+        return await record.questions(broker, run, config.run.name, groups)
+
+
+async def _chosen(config: Config, run: str, named: str | None) -> Policy:
+    async with brokers.connect(config.run.broker, create=False) as broker:
+        return await policy.chosen(broker, config, run, named)

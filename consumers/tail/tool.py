@@ -16,8 +16,9 @@ from consumers.tail.lessons import Lessons, Result
 from consumers.tail.views import Line
 from mentor_stream import broker as brokers
 from mentor_stream import topics
-from mentor_stream.config import Config
+from mentor_stream.broker import BrokerUnavailable
 
+AGAIN_SECONDS = 1.0
 HINTS = (topics.GUIDED, topics.DIAGNOSES, topics.GROUPS, topics.COLLAPSED)
 
 Show = Callable[[list[Line], dict[str, Any]], None]
@@ -25,7 +26,8 @@ Show = Callable[[list[Line], dict[str, Any]], None]
 
 
 def tail(
-    config: Config,
+    url: str,
+    run: str,
     what: str,
     wanted: Mapping[str, str | None],
     show: Show,
@@ -34,19 +36,26 @@ def tail(
     count: int,
     follow: bool,
 ) -> None:
-    """Show what goes by on a topic, or the hints; for ever when it follows. Raises BrokerError."""
+    """Show what goes by on a topic of a run, or its hints; for ever when it follows. Raises BrokerError."""
     choice = Choice(**wanted)
-    anyio.run(partial(_tail, config, what, choice, show, since, count, follow=follow), backend="trio")
+    anyio.run(partial(_tail, url, run, what, choice, show, since, count, follow=follow), backend="trio")
 
 
 async def _tail(
-    config: Config, what: str, choice: Choice, show: Show, since: float | None, count: int, *, follow: bool
+    url: str,
+    run: str,
+    what: str,
+    choice: Choice,
+    show: Show,
+    since: float | None,
+    count: int,
+    *,
+    follow: bool,
 ) -> None:
     """First what is there, then what comes: behind it, from the places where reading it ended."""
-    run = config.run.name
     wanted = HINTS if what == "hints" else (topics.find(what, run),)
     teller: Teller = LessonTeller(choice, show) if what == "hints" else EventTeller(choice, show)
-    async with brokers.connect(config.run.broker, create=False) as broker:
+    async with brokers.connect(url, create=False) as broker:
         if since is None:
             places = await following.last(broker, run, wanted, count)
         else:
@@ -56,10 +65,14 @@ async def _tail(
                 places[event.place] = event.offset + 1
                 teller.take(event, live=False)
         teller.told_all()
-        if follow:
-            async with aclosing(following.events(broker, run, wanted, places, follow=True)) as events:
-                async for event in events:
-                    teller.take(event, live=True)
+        while follow:
+            try:
+                async with aclosing(following.events(broker, run, wanted, places, follow=True)) as events:
+                    async for event in events:
+                        places[event.place] = event.offset + 1
+                        teller.take(event, live=True)
+            except BrokerUnavailable:  # it died while reading began; its client says so in the log
+                await anyio.sleep(AGAIN_SECONDS)
 
 
 class Teller(Protocol):

@@ -31,7 +31,7 @@ def lesson(one: Lesson) -> list[Line]:
     lines = [_head(one.time, _id(one.query), f"lesson {hint.round} by {hint.guide}")]
     lines.append(_labelled("question", one.query.question))
     if one.diagnosis:
-        lines += [_labelled("went wrong", text, "bad") for text in _causes(one.diagnosis)]
+        lines += [_labelled("went wrong", text, "bad") for text in causes(one.diagnosis)]
     return [*lines, _labelled("hint", hint.text, "hint"), Line("")]
 
 
@@ -112,7 +112,7 @@ _VIEWS: dict[type[Record], Callable[[Any, float], list[Line]]] = {
 }
 
 
-def _causes(diagnosis: Diagnosis) -> Iterator[str]:
+def causes(diagnosis: Diagnosis) -> Iterator[str]:
     """What the agents found, or else what the case was closed with."""
     found = [
         call.result for call in diagnosis.calls if call.agent in ("attribution", "critique") and call.result

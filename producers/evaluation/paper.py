@@ -10,14 +10,14 @@ import msgspec
 from mentor_stream import snapshots
 from mentor_stream.config import ConfigError, parse_section
 from mentor_stream.prompts import PromptConfig
-from mentor_stream.sampling import LengthLimits, context_length
+from mentor_stream.sampling import LengthLimits, context_length, missing_model
 from producers.datasets.base import Dataset
 from producers.datasets.reading import read
 from producers.evaluation import results
+from producers.evaluation.asking import Question
 from producers.evaluation.results import About, Asked, Results
 from producers.evaluation.suite import Suite
 from producers.tokenizer import PolicyTokenizer
-from schemas import Query
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,14 +39,6 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Question:
-    """A question as the model is asked it."""
-
-    query: Query
-    prompt_ids: list[int]
-
-
-@dataclass(frozen=True)
 class Paper:
     """All questions of a suite, and the file of answers."""
 
@@ -57,10 +49,15 @@ class Paper:
     kept: Results
 
     @property
-    def missing(self) -> list[Question]:
-        """Those without answers."""
-        known = {asked.question_id for asked in self.kept.asked}
-        return [question for question in self.questions if question.query.query_id not in known]
+    def known(self) -> set[str]:
+        """The ids of those that the file has answers to."""
+        return {asked.question_id for asked in self.kept.asked}
+
+    @property
+    def missing(self) -> bool:
+        """Whether some have no answers."""
+        known = self.known
+        return any(question.query.query_id not in known for question in self.questions)
 
     @property
     def asked(self) -> list[Asked]:
@@ -109,6 +106,8 @@ def _fitting(
 
 
 def _identity(model: Path) -> str:
+    if why := missing_model("MODEL", model):
+        raise ConfigError(why)
     try:
         return snapshots.identity(model)
     except OSError as error:

@@ -1,24 +1,33 @@
-"""The answers to a suite as a file to go on from: a line of what it is of, then a line a question."""
+"""Answers as a file to go on from: a line of what it is of, then a line a question.
+
+Each line has a digest of itself and all before it, so that what was changed, moved or taken out by hand is
+not believed. It is no secret: it finds what happened to a file, not who wants to deceive.
+"""
 
 import fcntl
 import os
-from collections.abc import Sequence
+from hashlib import blake2b
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from mentor_stream import disk
 from mentor_stream.config import ConfigError
 from producers.evaluation.estimates import Count
 from schemas import Verdict
 
 
-class About(msgspec.Struct, frozen=True, kw_only=True):
-    """What was evaluated, and how: all that must be the same for answers to be put together."""
+class Heading(msgspec.Struct, frozen=True, kw_only=True):
+    """What the answers of a file are of: all that must be the same for answers to be put together."""
+
+
+class About(Heading, frozen=True, kw_only=True):
+    """What was evaluated, and how."""
 
     suite: str
     model: str
-    """The identity of its directory (mentor_stream/snapshots.py)."""
+    """The identity of its directory (mentor_stream/snapshots/)."""
     questions: str
     """The dataset's digest."""
     prompt: dict[str, str | None]
@@ -57,21 +66,43 @@ class Asked(msgspec.Struct, frozen=True):
         return Count(right + verdicts.count(Verdict.WRONG), right)
 
 
+class Line(Asked, frozen=True):
+    """The same as it is written down."""
+
+    digest: str = ""
+
+
+H = TypeVar("H", bound=Heading)
+
+
+class Parsed(NamedTuple, Generic[H]):
+    """What a file says."""
+
+    about: H
+    asked: list[Asked]
+    whole: int
+    """Bytes of whole lines: the last one may have been cut off."""
+    digest: str
+    """Of all whole lines."""
+
+
 class Results:
     """One file of answers. Whoever is killed while writing loses the line being written, and no other."""
 
-    def __init__(self, path: Path, about: About, found: Sequence[Asked], whole: int) -> None:
-        self.path, self.about = path, about
-        self.asked = list(found)
+    def __init__(self, path: Path, found: Parsed[Any]) -> None:
+        self.path, self.asked, self._digest = path, list(found.asked), found.digest
         self._file = _locked(path)
-        self._file.truncate(whole)
-        self._file.seek(whole)
+        self._file.truncate(found.whole)
+        self._file.seek(found.whole)
 
     def add(self, asked: Asked) -> None:
         """Keep answers, durably."""
-        self._file.write(msgspec.json.encode(asked) + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        self._digest = _digest(self._digest, asked)
+        line = Line(asked.question_id, asked.question, asked.answers, self._digest)
+        with disk.writing("--out", self.path):
+            self._file.write(msgspec.json.encode(line) + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
         self.asked.append(asked)
 
     def close(self) -> None:
@@ -79,18 +110,19 @@ class Results:
         self._file.close()
 
 
-def opened(path: Path, about: About) -> Results:
+def opened(path: Path, about: Heading) -> Results:
     """The file to go on with, made when there is none. Raises ConfigError when it is of something else."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists() or b"\n" not in path.read_bytes():  # nor was anything kept in it
-        path.write_bytes(msgspec.json.encode(about) + b"\n")
-    before, asked, whole = _parsed(path)
-    if before != about:
+    with disk.writing("--out", path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or b"\n" not in path.read_bytes():  # nor was anything kept in it
+            path.write_bytes(msgspec.json.encode(about) + b"\n")
+    found = _parsed(path, type(about))
+    if found.about != about:
         raise ConfigError(
-            f"{path} has answers of another evaluation ({_difference(before, about)}). Give another --out, "
-            "or remove the file."
+            f"{path} has answers of another evaluation ({_difference(found.about, about)}). Give another "
+            "--out, or remove the file."
         )
-    return Results(path, about, asked, whole)
+    return Results(path, found)
 
 
 def _locked(path: Path) -> BinaryIO:
@@ -107,25 +139,43 @@ def _locked(path: Path) -> BinaryIO:
 
 
 def read(path: Path) -> tuple[About, list[Asked]]:
-    """What a file says. Raises ConfigError for none, and for what is no such file."""
-    about, asked, _ = _parsed(path)
-    return about, asked
+    """What a file says. Raises ConfigError for none, for what is no such file, and for a changed one."""
+    found = _parsed(path, About)
+    return found.about, found.asked
 
 
-def _parsed(path: Path) -> tuple[About, list[Asked], int]:
-    """Also how many bytes whole lines take: the last one may have been cut off."""
+def _parsed(path: Path, kind: type[H]) -> Parsed[H]:
     try:
         content = path.read_bytes()
         whole = content.rfind(b"\n") + 1
-        first, *lines = content[:whole].splitlines()
-        about = msgspec.json.decode(first, type=About)
-        return about, [msgspec.json.decode(line, type=Asked) for line in lines], whole
+        first, *rest = content[:whole].splitlines()
+        about = msgspec.json.decode(first, type=kind)
+        lines = [msgspec.json.decode(line, type=Line) for line in rest]
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"{path} is no file of answers: {error}. Give another --out, or remove it."
         ) from error
+    asked, digest = [Asked(line.question_id, line.question, line.answers) for line in lines], _begin(about)
+    for number, (one, line) in enumerate(zip(asked, lines, strict=True), start=2):
+        digest = _digest(digest, one)
+        if digest != line.digest:
+            raise ConfigError(
+                f"{path} line {number} is not as it was written: its digest differs. Remove it and all "
+                "that follow, and they are asked again."
+            )
+    return Parsed(about, asked, whole, digest)
 
 
-def _difference(before: About, now: About) -> str:
-    names = [name for name in About.__struct_fields__ if getattr(before, name) != getattr(now, name)]
-    return ", ".join(f"{name} was {getattr(before, name)!r}, is {getattr(now, name)!r}" for name in names)
+def _begin(about: Heading) -> str:
+    return blake2b(msgspec.json.encode(about), digest_size=16).hexdigest()
+
+
+def _digest(before: str, asked: Asked) -> str:
+    """Of a line and all before it."""
+    return blake2b(before.encode() + msgspec.json.encode(asked), digest_size=16).hexdigest()
+
+
+def _difference(before: Heading, now: Heading) -> str:
+    names = now.__struct_fields__
+    changed = [name for name in names if getattr(before, name) != getattr(now, name)]
+    return ", ".join(f"{name} was {getattr(before, name)!r}, is {getattr(now, name)!r}" for name in changed)

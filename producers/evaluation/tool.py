@@ -1,6 +1,5 @@
 """What `mentor-stream eval` does, as it finds it by entry point (mentor_stream/tools.py)."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +11,7 @@ from mentor_stream.config import ConfigError
 from producers.evaluation import report, results, suite
 from producers.evaluation.examination import Progress, examine
 from producers.evaluation.paper import Request, papers
+from producers.examiner import engine_table
 
 
 def suites() -> dict[str, dict[str, Any]]:
@@ -28,7 +28,7 @@ def evaluate(
     `options` replace what suites say of sampling, the rest is a Request. Raises ConfigError, SnapshotError.
     """
     chosen = suite.chosen(names)
-    asking = Request(engine=_table(engine), **request)
+    asking = Request(engine=engine_table(engine), **request)
     if asking.questions_at and len(chosen) > 1:
         raise ConfigError(
             f"--data is {asking.questions_at!r}: it is for one suite, and --suite names {len(chosen)}."
@@ -47,16 +47,3 @@ def evaluate(
     for paper in filled if against else ():
         found[paper.name]["against"] = report.comparison(paper.name, paper.asked, others[paper.name])
     return {"model": str(asking.model), "out": str(out), "against": against and str(against), "suites": found}
-
-
-def _table(engine: str) -> dict[str, Any]:
-    """`--engine`: a kind, or a table as a run's file has it. Raises ConfigError."""
-    if not engine.lstrip().startswith("{"):
-        return {"kind": engine}
-    try:
-        table: dict[str, Any] = tomllib.loads(f"engine = {engine}")["engine"]
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(
-            f"--engine is {engine!r}: {error}. Give a kind, or a table such as '{{kind = \"vllm\"}}'."
-        ) from error
-    return table

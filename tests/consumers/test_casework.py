@@ -113,7 +113,7 @@ def test_a_case_that_no_guide_saw_says_why() -> None:
         Outcome.STALE, "sampled by policy 1, the newest is 9"
     )
     exhausted = untaught(a_group("WW", query=a_guided_query()), Action.EXHAUSTED, 0)
-    assert (exhausted.outcome, exhausted.reason) == (Outcome.EXHAUSTED, "collapsed again after 1 lessons")
+    assert (exhausted.outcome, exhausted.reason) == (Outcome.EXHAUSTED, "collapsed again after 1 lesson")
 
 
 def test_the_mean_time_is_of_the_cases_worked_on_and_absent_without_any() -> None:

@@ -67,6 +67,7 @@ def test_the_tally_counts_groups_and_gives_tokens_since_the_last_question() -> N
     tally.count(refused, collapsed=False)
     tokens = 3 * a_group("WW").completion_tokens
     assert tally.values(102.0) == {
-        "tokens_per_second": tokens / 2, "groups": 4, "collapsed": 1, "unscorable": 1, "refused": 1,
+        "tokens_per_second": tokens / 2, "tokens": tokens, "groups": 4, "collapsed": 1, "refused": 1,
+        "in_flight": 0, "right": 1, "wrong": 4, "unscorable": 1, "aborted": 2,
     }  # fmt: skip
     assert tally.values(103.0)["tokens_per_second"] == 0

@@ -5,12 +5,15 @@ from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+import anyio
 import pytest
+from anyio import to_thread
 
 import schemas
 from mentor_stream import topics
 from mentor_stream.stream import Stream, connect
 from tests.builders import a_query
+from tests.metrics.asking import address_of, ask
 from tests.producers.scripted import arrived, group_ids, release
 from tests.streams import everything
 
@@ -91,8 +94,6 @@ async def test_a_worker_killed_in_the_middle_leaves_every_query_with_exactly_one
 
 
 async def arrived_distinct(stream: Stream, count: int) -> None:
-    import anyio
-
     with anyio.fail_after(120):
         while len(group_ids(await all_groups(stream))) < count:
             await anyio.sleep(0.05)
@@ -108,3 +109,32 @@ async def test_a_worker_asked_to_stop_leaves_promptly(
         await arrived(stream, topics.COLLAPSED, 1, seconds=90)
         process.terminate()
         assert process.wait(20) == 128 + signal.SIGTERM
+
+
+async def test_a_worker_is_ready_once_it_has_a_policy_and_counts_what_it_samples(
+    stream: Stream, config: Path, tmp_path: Path, tiny_policy: Path
+) -> None:
+    with rollout(config):
+        address = await to_thread.run_sync(address_of, tmp_path, "rollout")
+        await until(address, "/readyz", "a policy: not yet\n")
+        assert ask(address, "/healthz").status == 200
+        await release(stream, tmp_path, 0, policy=tiny_policy)
+        await until(address, "/readyz", "ok\n")
+        await stream.publish(topics.QUERIES, a_query("2 + 4 ?", "6"))
+        await arrived(stream, topics.COLLAPSED, 1, seconds=90)
+        await until(
+            address,
+            "/metrics",
+            'rollout_trajectories_total{component="rollout",run="test",verdict="wrong"} 2.0',
+        )
+        assert (
+            'mentor_stream_rollout_sampling_seconds_count{component="rollout",run="test"} 1.0'
+            in ask(address, "/metrics").body
+        )
+
+
+async def until(address: str, path: str, text: str) -> None:
+    """Wait until a page has this text."""
+    with anyio.fail_after(90):
+        while text not in ask(address, path).body:
+            await anyio.sleep(0.05)

@@ -11,6 +11,8 @@ import pytest
 
 from consumers.chat import Allowance, Chat, ChatError, Endpoint, Servers, UnreadableReply, Usage
 from consumers.chat.circuit import Health
+from mentor_stream.metrics.catalogue.mentor import REQUEST_SECONDS, REQUESTS
+from mentor_stream.metrics.readings import OWN
 from tests.endpoint import Answer, Reply, Status, Trouble
 from tests.endpoint import Endpoint as Scripted
 
@@ -86,6 +88,20 @@ async def test_a_failing_endpoint_hands_over_to_the_next_at_once(one: Scripted, 
         assert (said, usage.model) == ("two", "n")
     assert len(one.requests) == len(two.requests) == 6
     assert {request["model"] for request in two.requests} == {"n"}
+
+
+async def test_requests_are_counted_by_how_they_ended_and_answers_timed(one: Scripted, two: Scripted) -> None:
+    before, timed = OWN.values(REQUESTS), sum(OWN.distributions(REQUEST_SECONDS)[()].counts)
+    one.answers["other"] = [Trouble.SERVER_ERROR, Trouble.UNAUTHORIZED, "yes"]
+    chat = a_chat(one, two, first_pause_seconds=0.01)
+    for _ in range(2):
+        await ask(chat)
+    one.answers["other"] = [Status(400, "too long")]
+    with pytest.raises(ChatError):
+        await ask(a_chat(one))
+    found = {labels[0]: OWN.values(REQUESTS)[labels] - count for labels, count in before.items()}
+    assert found == {"answered": 2, "down": 1, "closed": 1, "request": 1}
+    assert sum(OWN.distributions(REQUEST_SECONDS)[()].counts) == timed + 2
 
 
 @pytest.mark.parametrize(

@@ -86,14 +86,15 @@ def test_cases_of_the_same_failures_belong_together_and_others_are_left_out():
     first = a_run("first", a_case(ours), ours, a_case(a_lesson(2, "alone")))
     second = a_run("second", a_case(theirs), theirs)
     (pair,) = figures.pairs(first, second)
-    assert (pair.question, pair.first.hint, pair.second.hint) == ("What is 1 + 1?", "ours", "theirs")
+    assert pair.question == "What is 1 + 1?"
+    assert (pair.first.hint, pair.second.hint) == (ours.hint, theirs.hint)
 
 
 def test_runs_without_a_failure_in_common_are_put_together_by_question_and_round():
     ours, theirs = a_case(a_lesson(1, "ours")), a_case(a_lesson(1, "theirs"), group_id="of another run")
     later = a_case(a_lesson(1, "later"), group_id="a third", round=2)
     (pair,) = figures.pairs(a_run("first", ours), a_run("second", theirs, later))
-    assert (pair.first.hint, pair.second.hint) == ("ours", "theirs")
+    assert (pair.first.hint, pair.second.hint) == (ours.hint, theirs.hint)
     assert pair.question == "question-1", "its text is nowhere on the stream"
 
 
@@ -120,13 +121,16 @@ def test_the_page_needs_nothing_from_elsewhere_and_what_models_wrote_is_text():
     )
     (pair,) = figures.pairs(named, named)
     numbers = figures.figures(named, named.cases.values())
-    made = page.page({"runs": [numbers, numbers], "questions": [figures.row(named, named, pair)]})
+    one = figures.row(named, named, pair)
+    one["sides"][1]["hint"] = f"{HOSTILE} too"
+    made = page.page({"runs": [numbers, numbers], "questions": [one]})
     reader = Reader()
     reader.feed(made)
     assert reader.tags.count("script") == 1, "the search"
     assert "img" not in reader.tags
     assert "".join(reader.text).count(HOSTILE) >= 6
-    assert "http" not in made
+    assert not [way for way in ("://", "url(", "@import", "import(", "fetch(") if way in made]
+    assert "default-src 'none'" in made, "nor would a browser fetch anything"
 
 
 def prepared(directory: Path) -> str:
@@ -160,9 +164,20 @@ def test_two_runs_are_compared_and_neither_is_touched(tmp_path: Path):
 
     async def main() -> None:
         async with stream.connect(url(tmp_path), "run", "looker") as run:
-            assert (await run.bounds(topics.DEAD_LETTERS)).popitem()[1] == (0, 0)
+            (bounds,) = (await run.bounds(topics.DEAD_LETTERS)).values()
+            assert bounds == (0, 0)
 
     anyio.run(main, backend="trio")
+
+
+def test_a_page_gets_its_folder_and_what_its_disk_refuses_is_said(tmp_path: Path):
+    runs = ("compare", config := prepared(tmp_path), f"{config}:again", "--html")
+    assert mentor_stream(*runs, str(tmp_path / "new/page.html")).returncode == 0
+    assert (tmp_path / "new/page.html").is_file()
+    for place in (tmp_path / "new", tmp_path / "new/page.html/page.html"):
+        done = mentor_stream(*runs, str(place))
+        assert done.returncode == 2
+        assert f"--html is '{place}': it cannot be written (" in done.stderr
 
 
 def test_runs_with_nothing_in_common_are_not_compared(tmp_path: Path):

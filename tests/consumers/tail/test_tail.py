@@ -65,6 +65,16 @@ def test_ctrl_c_ends_it_without_a_word(tmp_path: Path):
         assert process.wait(30) in (1, 130)
 
 
+def test_another_run_on_the_broker_is_named_behind_a_colon(tmp_path: Path):
+    prepared(tmp_path)
+    config = write_config(tmp_path, name="other")
+    shown = mentor_stream("tail", "hints", f"{config}:run", "--no-follow")
+    assert "Count on." in shown.stdout
+    unknown = mentor_stream("tail", "hints", f"{config}:nobody", "--no-follow")
+    assert unknown.returncode == 2
+    assert "nobody." in unknown.stderr
+
+
 def test_with_a_filter_everything_is_searched(tmp_path: Path):
     config = prepared(tmp_path)
     arguments = ("tail", "groups", config, "--no-follow", "--json")

@@ -63,7 +63,7 @@ def test_a_model_is_asked_once_each_question_that_fits_and_compared_with_another
     ("options", "problem"),
     [
         ([], "eval needs a MODEL and at least one --suite"),
-        (["nowhere", "--suite", "sums.toml"], "MODEL is 'nowhere'"),
+        (["nowhere", "--suite", "sums.toml"], "MODEL is 'nowhere': no such directory"),
         (
             ["MODEL", "--suite", "sums.toml", "--data", "none.jsonl"],
             "suite sums is 'none.jsonl': no such file",

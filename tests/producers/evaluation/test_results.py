@@ -1,5 +1,7 @@
 """The file of answers: gone on from, whatever its writer's end was."""
 
+import resource
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -46,6 +48,29 @@ def test_a_file_whose_first_line_was_never_written_whole_is_begun_anew(tmp_path:
         assert results.read(path) == (ABOUT, [asked(0)])
 
 
+@pytest.mark.parametrize("place", ["", "file/sums.jsonl", "x" * 300])
+def test_what_the_disk_refuses_is_said_with_the_option(tmp_path: Path, place: str):
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(
+        ConfigError, match=r"--out is .* it cannot be written \((Is a directory|File exists|File name too)"
+    ):
+        results.opened(tmp_path / place, ABOUT)
+
+
+def test_answers_that_find_no_room_are_said_to(tmp_path: Path):
+    kept = results.opened(tmp_path / "sums.jsonl", ABOUT)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (kept.path.stat().st_size, limits[1]))
+    try:
+        with pytest.raises(
+            ConfigError, match=r"--out is .*sums.jsonl': it cannot be written \(File too large"
+        ):
+            kept.add(asked(0))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    kept.close()
+
+
 def test_answers_of_another_model_are_not_gone_on_from(tmp_path: Path):
     path = tmp_path / "sums.jsonl"
     results.opened(path, ABOUT).close()
@@ -77,3 +102,36 @@ def test_two_evaluations_do_not_write_one_file(tmp_path: Path):
         with pytest.raises(ConfigError, match="another evaluation writes there"):
             results.opened(path, ABOUT)
     results.opened(path, ABOUT).close()
+
+
+def turned(content: bytes) -> bytes:
+    return content.replace(b'"wrong"', b'"right"', 1)
+
+
+def moved(content: bytes) -> bytes:
+    about, first, second, *rest = content.splitlines(keepends=True)
+    return b"".join([about, second, first, *rest])
+
+
+def taken_out(content: bytes) -> bytes:
+    about, _, *rest = content.splitlines(keepends=True)
+    return b"".join([about, *rest])
+
+
+def of_another_model(content: bytes) -> bytes:
+    return content.replace(b'"model":"m"', b'"model":"n"')
+
+
+@pytest.mark.parametrize("change", [turned, moved, taken_out, of_another_model])
+def test_answers_that_were_changed_by_hand_are_not_believed(tmp_path: Path, change: Callable[[bytes], bytes]):
+    path = tmp_path / "sums.jsonl"
+    with closing(results.opened(path, ABOUT)) as kept:
+        for number, verdict in enumerate((Verdict.WRONG, Verdict.RIGHT, Verdict.WRONG)):
+            kept.add(asked(number, verdict))
+    written = path.read_bytes()
+    path.write_bytes(change(written))
+    assert path.read_bytes() != written
+    with pytest.raises(ConfigError, match="line 2 is not as it was written"):
+        results.read(path)
+    path.write_bytes(written)
+    assert len(results.read(path)[1]) == 3
