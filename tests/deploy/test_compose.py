@@ -1,5 +1,7 @@
 """deploy/compose.yaml: what Docker users get is a broker that works, as far as can be seen without Docker."""
 
+import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,6 +12,8 @@ import yaml
 
 from mentor_stream import broker as brokers
 from mentor_stream.broker import TopicSpec
+from mentor_stream.component import check, components, load_config
+from producers.datasets.base import DataConfig
 from tests.cluster import Cluster, needs_nodes
 
 ROOT = Path(__file__).parents[2]
@@ -24,15 +28,68 @@ def kafka_service() -> dict[str, Any]:
     return yaml.safe_load(COMPOSE.read_text())["services"]["kafka"]
 
 
-def test_the_broker_can_be_reached_from_this_machine_only() -> None:
-    assert all(port.startswith("127.0.0.1:") for port in kafka_service()["ports"])
-
-
-def test_compose_accepts_the_file() -> None:
+def composed(*profiles: str, **environment: str) -> dict[str, Any]:
+    """The services as compose understands them, with these profiles."""
     compose = NEARBY if NEARBY.exists() else shutil.which("docker-compose")
     if compose is None:
-        pytest.skip("no docker-compose here")
-    subprocess.run([compose, "--file", COMPOSE, "config", "--quiet"], check=True, timeout=60)
+        pytest.skip("no docker-compose here: https://docs.docker.com/compose/install")
+    chosen = [word for profile in profiles for word in ("--profile", profile)]
+    command = [compose, "--file", COMPOSE, *chosen, "config", "--format", "json"]
+    done = subprocess.run(
+        command, check=True, timeout=60, capture_output=True, text=True, env=os.environ | environment
+    )
+    return json.loads(done.stdout)
+
+
+def test_nothing_can_be_reached_from_other_machines() -> None:
+    for service in composed("cpu", "gpu")["services"].values():
+        assert all(port["host_ip"] == "127.0.0.1" for port in service.get("ports", ()))
+
+
+def test_kafka_comes_alone_unless_a_profile_is_named() -> None:
+    assert set(composed()["services"]) == {"kafka"}
+
+
+@pytest.mark.parametrize(("profile", "other"), [("cpu", "gpu"), ("gpu", "cpu")])
+def test_a_profile_has_every_component_once(profile: str, other: str) -> None:
+    services = composed(profile)["services"]
+    assert set(services) == {"kafka", "feeder", "mentor", "evaluator", "monitor"} | {
+        f"rollout-{profile}", f"trainer-{profile}"
+    }  # fmt: skip
+    assert not any(name.endswith(other) for name in services)
+
+
+@pytest.mark.parametrize("profile", ["cpu", "gpu"])
+def test_components_meet_on_the_kafka_beside_them_and_write_to_the_volume_alone(profile: str) -> None:
+    document = composed(profile)
+    kafka = document["services"].pop("kafka")["environment"]
+    for service in document["services"].values():
+        broker = service["environment"]["MENTOR_STREAM__RUN__BROKER"].removeprefix("kafka://")
+        assert f"PLAINTEXT://{broker}" in kafka["KAFKA_ADVERTISED_LISTENERS"].split(",")
+        written = [mount["target"] for mount in service["volumes"] if not mount.get("read_only")]
+        assert written == ["/srv/mentor-stream/runs"]
+        assert service["read_only"]
+        assert service["cap_drop"] == ["ALL"]
+
+
+@pytest.mark.parametrize(
+    ("config", "profile"), [("../examples/chain/demo.toml", "cpu"), ("gpu.toml", "gpu")], ids=["cpu", "gpu"]
+)
+def test_the_config_of_a_profile_is_fine_where_it_is_mounted(
+    config: str, profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = composed(profile, CONFIG=config)
+    file = Path(document["configs"]["run"]["file"])
+    for service in document["services"].values():
+        for name, value in service["environment"].items() if "configs" in service else ():
+            monkeypatch.setenv(name, value)
+    monkeypatch.chdir(ROOT)  # of which examples/ is mounted
+    read = load_config(file)
+    assert read.run.broker == "kafka://kafka:19092"
+    assert read.run.directory.parts[0] == "runs"
+    assert read.run.policy.parts[0] == read.of(DataConfig).train.parts[0] == "examples"
+    others = [one for name, one in components().items() if name != "rollout"]
+    check(read, others if profile == "gpu" else None)  # the image alone has a vLLM
 
 
 @needs_nodes
