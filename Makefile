@@ -48,11 +48,11 @@ $(VENV)/torch: constraints.txt
 
 $(VENV)/installed: $(VENV)/torch pyproject.toml
 	@echo "Installing everything else."
-	$(PIP) --editable '.[mentor,rollout,trainer]'
+	$(PIP) --editable '.[mentor,monitor,rollout,trainer]'
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	$(PIP) --editable '.[mentor,rollout,trainer,dev]'
+	$(PIP) --editable '.[mentor,monitor,rollout,trainer,dev]'
 	touch $@
 
 clean:                             ## remove the virtual environment and all runs

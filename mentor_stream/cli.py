@@ -12,13 +12,18 @@ import typer
 
 from mentor_stream.causes import causes
 from mentor_stream.commands import (
+    archive,
     check,
     comparison,
     components,
     dead_letters,
     evaluation,
+    metrics,
+    monitor,
     replay,
+    retraining,
     schemas,
+    size,
     tail,
     topics,
     up,
@@ -33,22 +38,50 @@ app = typer.Typer(
     rich_markup_mode=None,  # rich help takes twice the time
 )
 
-for command in (components, up, check, evaluation, tail, replay, comparison, schemas, topics, dead_letters):
+for command in (
+    components,
+    up,
+    check,
+    evaluation,
+    monitor,
+    tail,
+    replay,
+    retraining,
+    archive,
+    comparison,
+    schemas,
+    topics,
+    size,
+    dead_letters,
+    metrics,
+):
     app.add_typer(command.app)
 
 
 def main() -> None:
-    """Entry point. What a user can mend is a clear line and exit code 2; anything unexpected a traceback."""
+    """Entry point. What a user can mend is a clear line and exit code 2; anything unexpected a traceback.
+
+    A component that may be luckier when it is started again ends with 75, EX_TEMPFAIL of sysexits.h.
+    """
     if sys.stdout is None:  # closed by whoever started us
         sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
     try:
         app()
+    except components.Passing as passing:
+        for said in str(passing).splitlines():
+            typer.echo(f"mentor-stream: {said}", err=True)
+        sys.exit(75)
     except Exception as error:
+        from mentor_stream import legible
+
         found = causes(error)
         if not all(map(_is_users, found)):
             raise
         for cause in found:
-            typer.echo(f"mentor-stream: {cause}", err=True)
+            said = (
+                f"what it prints cannot be written: {os.strerror(errno.ENOSPC)}" if _is_full(cause) else cause
+            )
+            typer.echo("\n".join(map(legible.line, f"mentor-stream: {said}".split("\n"))), err=True)
         sys.exit(2)
     except BaseExceptionGroup as group:  # what trio makes of Ctrl-C
         if group.split(KeyboardInterrupt)[1] is not None:

@@ -11,8 +11,9 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from mentor_stream import broker
-from mentor_stream.config import Config, ConfigError, Section, load
+from mentor_stream import broker, snapshots
+from mentor_stream.config import Config, ConfigError, RunConfig, Section, load
+from mentor_stream.metrics.listening import TelemetryConfig
 from mentor_stream.supervisor.config import SupervisorConfig
 from mentor_stream.topics import TopicsConfig
 
@@ -42,9 +43,9 @@ def components() -> dict[str, Component]:
 
 
 def load_config(path: Path) -> Config:
-    """The config with the sections of every component and of the supervisor. Raises ConfigError."""
+    """The config with the sections of every component and those that belong to none. Raises ConfigError."""
     sections = [kind for component in components().values() for kind in component.sections]
-    return load(path, [*sections, SupervisorConfig, TopicsConfig])
+    return load(path, [*sections, SupervisorConfig, TelemetryConfig, TopicsConfig])
 
 
 def check(config: Config, which: Iterable[Component] | None = None) -> None:
@@ -56,14 +57,32 @@ def check(config: Config, which: Iterable[Component] | None = None) -> None:
         raise ConfigError("\n".join(dict.fromkeys(problems)))
 
 
+def checkable(config: Config) -> list[Component]:
+    """The components whose sections are all there: of a malformed config those that can be checked."""
+    known = config.sections.keys()
+    if not {RunConfig.table, TopicsConfig.table} <= known:
+        return []
+    return [c for c in components().values() if known >= {section.table for section in c.sections}]
+
+
 def _run_problems(config: Config) -> Iterator[str]:
     run, topics = config.run, config.of(TopicsConfig).specs(config.run.name)
     if obstacle := _obstacle(run.directory):
         yield f"run.directory is {str(run.directory)!r}: {obstacle}. Name a directory, made when missing."
+    if run.snapshots is not None:
+        yield from _snapshot_problems(run.snapshots)
     try:
         broker.check(run.broker, copies=max(topic.replication for topic in topics))
     except broker.BrokerError as error:
         yield f"{error}."
+
+
+def _snapshot_problems(setting: str) -> Iterator[str]:
+    """What the text says. Whether the store can be used is for those to see who use it."""
+    yield from snapshots.problems(setting)
+    place = snapshots.local(setting)
+    if place is not None and setting.strip() and (obstacle := _obstacle(place)):
+        yield f"run.snapshots is {setting!r}: {obstacle}. Name a directory, made when missing."
 
 
 def _obstacle(directory: Path) -> str | None:

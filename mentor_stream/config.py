@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar, get_args
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -32,6 +32,14 @@ Known = Mapping[str, Sequence[str]]
 
 class ConfigError(Exception):
     """A setting that cannot work; one line per problem, each with the setting, its value and the way out."""
+
+
+class Malformed(ConfigError):
+    """Mistakes of form: tables that are no sections. The others, if [run] is among them, can be looked at."""
+
+    def __init__(self, problems: str, sound: "Config") -> None:
+        super().__init__(problems)
+        self.sound = sound
 
 
 class Section(BaseModel):
@@ -70,6 +78,9 @@ class RunConfig(Section):
     """Namespace of the run's topics."""
     directory: Path
     """Where the run keeps snapshots, checkpoints, logs and results."""
+    snapshots: str | None = None
+    """Where policies are for those who sample: a directory that all see, or object storage such as
+    `s3://bucket/path`; left out, the run's directory."""
     broker: str
     """Where the stream is: a URL, whose scheme chooses the engine, such as `sqlite:///path.db`."""
     policy: Path
@@ -105,14 +116,27 @@ class Config:
 
 
 def load(path: Path, kinds: Iterable[type[Section]]) -> Config:
-    """Read the file with these sections beside [run]. Raises ConfigError naming every problem at once."""
+    """Read the file with these sections beside [run].
+
+    Raises ConfigError naming every problem at once, as Malformed where some of the sections are sound.
+    """
     wanted = {RunConfig.table: RunConfig} | {kind.table: kind for kind in kinds}
     if not path.is_file():
         what = "not a file" if path.exists() else "no such file"
         raise ConfigError(f"config file {path}: {what} (working directory {Path.cwd()})")
     if strangers := _foreign_overrides(os.environ, wanted):
         raise ConfigError("\n".join(strangers))
-    settings = _read(path, wanted)
+    try:
+        return _config(path, wanted, _read(path, wanted))
+    except ValidationError as error:
+        known: Known = {"": list(wanted)} | {table: list(kind.model_fields) for table, kind in wanted.items()}
+        problems = "\n".join(_problem(e, known) for e in error.errors())
+        broken = {e["loc"][0] for e in error.errors()}
+        sound = {table: kind for table, kind in wanted.items() if table not in broken}
+        raise Malformed(problems, _config(path, sound, _read(path, sound, extra="ignore"))) from error
+
+
+def _config(path: Path, wanted: Mapping[str, type[Section]], settings: BaseModel) -> Config:
     return Config(path=path, sections={table: getattr(settings, table) for table in wanted})
 
 
@@ -126,8 +150,11 @@ def _foreign_overrides(environment: Mapping[str, str], tables: Collection[str]) 
     ]
 
 
-def _read(path: Path, wanted: Mapping[str, type[Section]]) -> BaseModel:
-    """The sections validated together: the environment's word before the file's."""
+def _read(
+    path: Path, wanted: Mapping[str, type[Section]], extra: Literal["forbid", "ignore"] = "forbid"
+) -> BaseModel:
+    """The sections validated together: the environment's word before the file's. Raises ValidationError for
+    their form, ConfigError for what cannot be read."""
     import tomllib
 
     from pydantic_settings import (
@@ -140,7 +167,7 @@ def _read(path: Path, wanted: Mapping[str, type[Section]]) -> BaseModel:
 
     class Base(BaseSettings):
         model_config = SettingsConfigDict(
-            extra="forbid", env_prefix=ENV_PREFIX, env_nested_delimiter="__", toml_file=path
+            extra=extra, env_prefix=ENV_PREFIX, env_nested_delimiter="__", toml_file=path
         )
 
         @classmethod
@@ -159,9 +186,8 @@ def _read(path: Path, wanted: Mapping[str, type[Section]]) -> BaseModel:
         return create_model("Settings", __base__=Base, **fields)()
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"config file {path} is not valid TOML: {error}") from error
-    except ValidationError as error:
-        known: Known = {"": list(wanted)} | {table: list(kind.model_fields) for table, kind in wanted.items()}
-        raise ConfigError("\n".join(_problem(e, known) for e in error.errors())) from error
+    except ValidationError:
+        raise
     except SettingsError as error:
         raise ConfigError(f"the environment's {ENV_PREFIX}...: {error}") from error
     except (OSError, ValueError, RecursionError) as error:

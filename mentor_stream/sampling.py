@@ -77,8 +77,21 @@ def length_limits(config: Config) -> LengthLimits:
     )
 
 
+def missing_model(setting: str, place: Path) -> str | None:
+    """That no model is where a setting says, in the same words whoever finds it; None where one may be."""
+    if not place.is_dir():
+        what = "not a directory" if place.exists() else "no such directory"
+    elif not (place / "config.json").exists():
+        what = "it holds no config.json"
+    else:
+        return None
+    return f"{setting} is {str(place)!r}: {what}. Give a Hugging Face model's directory."
+
+
 def context_length(policy: Path) -> int | None:
     """Tokens of prompt and completion together that the model has positions for; None when it names none."""
+    if why := missing_model("run.policy", policy):
+        raise ConfigError(why)
     try:
         config = json.loads((policy / "config.json").read_bytes())
     except (OSError, ValueError) as error:

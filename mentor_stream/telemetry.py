@@ -1,24 +1,80 @@
-"""What a component measures, on its way to the `metrics` topic."""
+"""What a component measures: on its way to the `metrics` topic, and to whoever scrapes it (metrics/)."""
 
-import os
-import socket
+import logging
 import time
 from collections.abc import Mapping
+from typing import Any
+
+import anyio
 
 import schemas
 from mentor_stream import topics
+from mentor_stream.broker import BrokerError, BrokerUnavailable
+from mentor_stream.metrics import catalogue
+from mentor_stream.metrics.catalogue import shared
+from mentor_stream.metrics.health import BROKER
+from mentor_stream.metrics.health import OWN as HEALTH
+from mentor_stream.metrics.readings import INSTANCE
+from mentor_stream.metrics.readings import OWN as READINGS
 from mentor_stream.stream import Stream
+from mentor_stream.topics import Topic
 
-INSTANCE = f"{socket.gethostname()}:{os.getpid()}"
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 5.0
+BROKER_SILENCE = 20.0
+"""Seconds without an answer after which a component is not ready."""
 
 
 async def report(stream: Stream, values: Mapping[str, float], *, policy_version: int | None = None) -> None:
-    """Publish values measured together as one Metric of this component."""
+    """Publish values measured together as one Metric of this component; all of them are declared ones."""
+    measured = dict(values)
+    if stream.records_skipped:
+        measured["records_skipped"] = stream.records_skipped
+    _check(stream.component, measured)
+    READINGS.report(stream.component, measured)
+    if policy_version is not None:
+        READINGS.set(shared.POLICY_VERSION, policy_version)
     metric = schemas.Metric(
         component=stream.component,
         instance=INSTANCE,
         time=time.time(),
         policy_version=policy_version,
-        values=dict(values) | ({"records_skipped": stream.records_skipped} if stream.records_skipped else {}),
+        values=measured,
     )
     await stream.publish(topics.METRICS, metric)
+
+
+async def offer(stream: Stream, values: Mapping[str, float], *, policy_version: int | None = None) -> bool:
+    """`report`, for those who will do so again: whether the broker was there to take it.
+
+    Nobody's work ends because a broker that is away does not hear how it goes.
+    """
+    try:
+        await report(stream, values, policy_version=policy_version)
+    except BrokerUnavailable as error:
+        log.warning("metrics are not published: %s", error)
+        return False
+    return True
+
+
+def _check(component: str, values: Mapping[str, float]) -> None:
+    """A component of somebody else's reports what it likes; it goes to the topic only."""
+    if component in catalogue.COMPONENTS:
+        unknown = [key for key in values if not catalogue.fed_by(component, key)]
+        assert not unknown, (
+            f"{component} reports what mentor_stream/metrics/catalogue does not have: {unknown}"
+        )
+
+
+async def watch(stream: Stream, *lagging: Topic[Any]) -> None:
+    """Until cancelled: whether the broker answers, and how far the groups of these topics are behind."""
+    while True:
+        try:
+            await stream.bounds(topics.METRICS)
+            for topic in lagging:
+                READINGS.set(shared.LAG, await stream.lag(topic), topic.name, topic.group or "")
+            HEALTH.has(BROKER, within=BROKER_SILENCE)
+        except BrokerError as error:
+            HEALTH.lacks(BROKER, str(error))
+        await anyio.sleep(LOOK_SECONDS)

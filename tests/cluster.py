@@ -12,7 +12,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -31,7 +31,10 @@ appender.console.layout.pattern = %d %p %m (%c)%n
 
 
 class Cluster:
-    """Nodes 1, 2... of one cluster, each broker and controller, on ports of 127.0.0.1."""
+    """Nodes 1, 2... of one cluster, each broker and controller, on ports of one address.
+
+    `prefix` is put before the command of each, to run it where that address is.
+    """
 
     def __init__(
         self,
@@ -40,7 +43,10 @@ class Cluster:
         *,
         protocol: str = "PLAINTEXT",
         properties: Mapping[str, str] | None = None,
+        address: str = "127.0.0.1",
+        prefix: Sequence[str] = (),
     ) -> None:
+        self._address, self._prefix = address, list(prefix)
         self._directory, self._protocol, self._properties = directory, protocol, dict(properties or {})
         self._ports = dict(enumerate(free_ports(nodes), start=1))
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
@@ -53,7 +59,7 @@ class Cluster:
     @property
     def servers(self) -> str:
         """host:port of every node, comma-separated."""
-        return ",".join(f"127.0.0.1:{port}" for port in self._ports.values())
+        return ",".join(f"{self._address}:{port}" for port in self._ports.values())
 
     @property
     def url(self) -> str:
@@ -87,8 +93,11 @@ class Cluster:
         process.wait()
 
     def stop(self, node: int) -> None:
-        """Make it hang (SIGSTOP): connections stay open and nothing answers."""
-        self._processes[node].send_signal(signal.SIGSTOP)
+        """Make it hang (SIGSTOP): connections stay open and nothing answers from when this returns."""
+        process = self._processes[node]
+        process.send_signal(signal.SIGSTOP)
+        while not all(map(_has_stopped, Path(f"/proc/{process.pid}/task").glob("*/stat"))):
+            time.sleep(0.001)
 
     def resume(self, node: int) -> None:
         """Let it go on (SIGCONT)."""
@@ -108,7 +117,7 @@ class Cluster:
             subprocess.run(format_, check=True, capture_output=True, timeout=START_SECONDS)
         with (home / "server.log").open("wb") as log:
             self._processes[node] = subprocess.Popen(
-                _java(home, "kafka.Kafka", str(settings)),
+                [*self._prefix, *_java(home, "kafka.Kafka", str(settings))],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -125,14 +134,14 @@ class Cluster:
     def _settings(self, node: int) -> dict[str, str]:
         copies = min(3, len(self._ports))
         acknowledging = max(1, copies - 1)
-        voters = ",".join(f"{n}@127.0.0.1:{_controller(port)}" for n, port in self._ports.items())
-        port = self._ports[node]
+        voters = ",".join(f"{n}@{self._address}:{_controller(port)}" for n, port in self._ports.items())
+        port, at = self._ports[node], self._address
         return {
             "process.roles": "broker,controller",
             "node.id": str(node),
             "controller.quorum.voters": voters,
-            "listeners": f"{self._protocol}://127.0.0.1:{port},CONTROLLER://127.0.0.1:{_controller(port)}",
-            "advertised.listeners": f"{self._protocol}://127.0.0.1:{port}",
+            "listeners": f"{self._protocol}://{at}:{port},CONTROLLER://{at}:{_controller(port)}",
+            "advertised.listeners": f"{self._protocol}://{at}:{port}",
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": self._protocol,
             "listener.security.protocol.map": (f"CONTROLLER:PLAINTEXT,{self._protocol}:{self._protocol}"),
@@ -158,6 +167,7 @@ FORGETS_FAST = {
     "file.delete.delay.ms": "1000",
 }
 """Otherwise a node looks every five minutes what its topics may forget."""
+
 CLUSTER_ID = "bWVudG9yLXN0cmVhbS10cw"
 
 
@@ -204,6 +214,11 @@ def _java(home: Path, *command: str) -> list[str]:
         "java", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", logging,
         "-cp", f"{distribution()}/libs/*", *command,
     ]  # fmt: skip
+
+
+def _has_stopped(thread: Path) -> bool:
+    """Each of a process's threads stops when it comes to it."""
+    return thread.read_text().rpartition(")")[2].split()[0] == "T"
 
 
 def _controller(port: int) -> int:

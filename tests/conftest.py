@@ -12,4 +12,4 @@ signal.signal(signal.SIGTERM, signal.default_int_handler)
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
-pytest_plugins = ["tests.cluster", "tests.lone_rank"]
+pytest_plugins = ["tests.cluster", "tests.lone_rank", "tests.storage"]

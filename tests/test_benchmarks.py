@@ -64,6 +64,17 @@ def test_the_broker_benchmark_has_a_row_for_every_promise(rows: list[dict[str, o
             {"sandbox.run", "code.test", "code.call", "code.judge", "code.agreement", "choice.agreement"},
             marks=needs_bubblewrap,
         ),
+        (
+            "archive",
+            ["--engine", "sqlite", "--directory", "{directory}"],
+            {
+                f"archive.sqlite.{way}.{what}"
+                for way in ("export.parquet", "export.db", "import.parquet")
+                for what in ("groups", "memory")
+            },
+        ),
+        ("metrics", [], {"metrics.observe", "metrics.text", "metrics.scraped", "metrics.flooded"}),
+        ("snapshots", [], {"snapshots.put", "snapshots.fetch", "snapshots.held"}),
         ("datasets", [], {"datasets.jsonl.rows", "datasets.parquet.memory.large"}),
         (
             "trainer",

@@ -29,6 +29,13 @@ def test_every_command_of_a_group_explains_itself_with_an_example(command: str) 
     assert one in as_process(group, "--help").stdout
 
 
+@pytest.mark.parametrize("group", ["", *GROUPS, "metrics"])
+def test_a_list_of_commands_says_of_each_what_it_does_in_a_whole_line(group: str) -> None:
+    commands = as_process(*group.split(), "--help").stdout.partition("Commands:")[2].strip().splitlines()
+    assert len(commands) > 1
+    assert not [line for line in commands if not line.endswith(".") or line.endswith("...")]
+
+
 @pytest.mark.parametrize(
     "command", ["feed", "rollout", "mentor", "train", "evaluate", "up", "topics list", "dead-letters list"]
 )
@@ -40,7 +47,8 @@ def test_a_missing_config_file_is_one_line_and_no_traceback(command: str, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("output", "code", "words"), [("&-", 0, ""), ("/dev/full", 2, "No space left on device")]
+    ("output", "code", "words"),
+    [("&-", 0, ""), ("/dev/full", 2, "what it prints cannot be written: No space left on device")],
 )
 def test_an_output_that_takes_nothing_is_no_traceback(output: str, code: int, words: str) -> None:
     command = [sys.executable, "-m", "mentor_stream.cli", "schemas"]
@@ -49,3 +57,10 @@ def test_an_output_that_takes_nothing_is_no_traceback(output: str, code: int, wo
     )
     assert "Traceback" not in done.stderr
     assert (done.returncode, words in done.stderr) == (code, True), done.stderr
+
+
+def test_what_an_error_quotes_of_foreign_text_does_nothing_to_the_terminal() -> None:
+    done = as_process("size", "no\x1b[2J\r\udcff\u202ewhere.toml")
+    assert done.returncode == 2
+    assert "config file no\\x1b[2J\\r\\udcff\\u202ewhere.toml: no such file" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -1,6 +1,10 @@
 """`mentor-stream check`: what is wrong with a config, before anything is started."""
 
+import logging
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,33 +17,72 @@ app = typer.Typer()
 @app.command(epilog="Example: mentor-stream check examples/chain/demo.toml")
 def check(
     config: ConfigFile,
+    component: Annotated[
+        str | None, typer.Option(help="This one's part alone: feeder, rollout, mentor, trainer, evaluator.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the verdict as one JSON object.")] = False,
 ) -> None:
     """Validate CONFIG and what it points to; start nothing."""
     from contextlib import redirect_stdout
 
-    from mentor_stream.component import check as check_config
-    from mentor_stream.component import load_config
-    from mentor_stream.config import ConfigError
+    from mentor_stream import legible
 
     problems: list[str] = []
     defect: Exception | None = None
-    try:
-        with redirect_stdout(sys.stderr):  # a plugin may print when it is imported
-            check_config(load_config(config))
-    except ConfigError as error:
-        problems = str(error).splitlines()
-    except Exception as error:  # of ours: who reads JSON gets it, and the traceback follows
-        problems, defect = [f"the check itself failed: {type(error).__name__}: {error}"], error
+    with redirect_stdout(sys.stderr), _heard() as warnings:  # a plugin may print when it is imported
+        try:
+            problems = _problems(config, component)
+        except Exception as error:  # of ours: who reads JSON gets it, and the traceback follows
+            problems, defect = [f"the check itself failed: {type(error).__name__}: {error}"], error
     if json:
         import json as jsonlib
 
-        typer.echo(jsonlib.dumps({"config": str(config), "ok": not problems, "problems": problems}))
+        found = {"config": str(config), "ok": not problems, "problems": problems, "warnings": warnings}
+        typer.echo(jsonlib.dumps(found))
     else:
-        for problem in problems:
-            typer.echo(problem, err=True)
+        for said in [*(f"warning: {warning}" for warning in warnings), *problems]:
+            typer.echo("\n".join(map(legible.line, said.split("\n"))), err=True)
         if not problems:
-            typer.echo(f"{config} is fine.")
+            typer.echo(f"{legible.line(str(config))} is fine.")
     if defect:
         raise defect
     sys.exit(2 if problems else 0)
+
+
+def _problems(path: Path, component: str | None) -> list[str]:
+    """Of form, and of what sound sections point to, those of one component or of all."""
+    from mentor_stream.component import check, checkable, components, load_config
+    from mentor_stream.config import ConfigError, Malformed
+
+    which = [one for name, one in components().items() if component in (None, name)]
+    if not which:
+        return [f"--component {component}: known are {', '.join(components())}"]
+    problems: list[str] = []
+    try:
+        try:
+            check(load_config(path), which)
+        except Malformed as error:
+            problems = str(error).split("\n")
+            if sound := [one for one in checkable(error.sound) if one in which]:
+                check(error.sound, sound)
+    except ConfigError as error:
+        problems += str(error).split("\n")
+    return list(dict.fromkeys(problems))
+
+
+@contextmanager
+def _heard() -> Generator[list[str]]:
+    """What is logged as a warning meanwhile, each once."""
+    said: list[str] = []
+
+    class Ear(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.getMessage() not in said:
+                said.append(record.getMessage())
+
+    ear = Ear(logging.WARNING)
+    logging.getLogger().addHandler(ear)
+    try:
+        yield said
+    finally:
+        logging.getLogger().removeHandler(ear)

@@ -12,7 +12,9 @@ app = typer.Typer()
 
 
 @app.command(
-    "eval", epilog="Example: mentor-stream eval runs/demo/snapshots/v00000040 --suite math500 --samples 4"
+    "eval",
+    short_help="Ask a model the questions of suites: how many it gets right.",
+    epilog="Example: mentor-stream eval runs/my/model --suite math500 --samples 4",
 )
 def evaluate(
     model: Annotated[

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from mentor_stream.commands.arguments import AsJson
-from mentor_stream.commands.moment import moment
+from mentor_stream.commands.moment import between
 
 app = typer.Typer()
 COUNTED = (
@@ -17,7 +17,8 @@ COUNTED = (
 
 
 @app.command(
-    epilog="Example: mentor-stream replay --from examples/chain/demo.toml --to again --cache runs/replies"
+    short_help="Have a guide teach recorded failures again, offline.",
+    epilog="Example: mentor-stream replay --from examples/chain/demo.toml --to again --cache runs/replies",
 )
 def replay(
     recorded: Annotated[Path, typer.Option("--from", help="The TOML file of the run with the failures.")],
@@ -52,15 +53,15 @@ def replay(
     if offsets and (since or until):
         raise typer.BadParameter("--offsets is for one range, --since and --until for another")
     own = load(recorded)
-    now = time.time()
+    begin, end = between(since, until, time.time())
     with counting() as progress:
         document = tools.load("replay").replay(
             partial(progress, to),
             recorded=own,
             mentor=load(guide) if guide else own,
             to=to,
-            since=None if since is None else moment(since, now),
-            until=None if until is None else moment(until, now),
+            since=begin,
+            until=end,
             offsets=offsets,
             cache=cache,
             concurrency=concurrency,

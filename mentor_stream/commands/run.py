@@ -20,6 +20,13 @@ def load(path: Path) -> "Config":
     return config
 
 
+def named(text: str, read: "Callable[[Path], Config]" = load) -> "tuple[Config, str]":
+    """What `CONFIG[:RUN]` means: the config, and a run's name, by default its own. Raises ConfigError."""
+    path, _, name = text.partition(":")
+    config = read(Path(path))
+    return config, name or config.run.name
+
+
 def on_broker(config: "Config", work: "Callable[[Broker], Awaitable[T]]", *, create: bool = False) -> T:
     """What `work` returns of the run's broker. No topic is created or waited for. Raises BrokerError.
 

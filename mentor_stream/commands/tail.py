@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mentor_stream.commands.arguments import ConfigFile
+from mentor_stream.commands.arguments import AnyRun
 from mentor_stream.commands.moment import moment
 
 if TYPE_CHECKING:
@@ -27,10 +27,13 @@ LAST = 10
 STYLES = {"head": "bold", "good": "green", "bad": "red", "hint": "cyan"}
 
 
-@app.command(epilog="Example: mentor-stream tail hints examples/chain/demo.toml --since 10m")
+@app.command(
+    short_help="Show hints and what came of them, or a topic's records.",
+    epilog="Example: mentor-stream tail hints examples/chain/demo.toml --since 10m",
+)
 def tail(
     what: Annotated[What, typer.Argument(metavar="WHAT", help="hints, or a topic: groups, collapsed, ...")],
-    config: ConfigFile,
+    run: AnyRun,
     since: Annotated[
         str | None, typer.Option(help="From 90s, 30m, 2h, 7d ago on, or from 2026-11-30T12:00.")
     ] = None,
@@ -55,19 +58,26 @@ def tail(
     hints: the question, what went wrong, the hint, and how it then was answered with it.
     """
     from mentor_stream import tools
-    from mentor_stream.commands.run import load
+    from mentor_stream.commands.run import named
 
     wanted = {"question": question, "outcome": outcome, "guide": guide, "verdict": verdict}
-    for name, value in wanted.items():
-        if value is not None and what not in FILTERS[name]:
-            raise typer.BadParameter(f"--{name} is for {', '.join(FILTERS[name])}: {what} have none")
-    loaded = load(config)
-    start = None if since is None else moment(since, time.time())
+    for option, value in wanted.items():
+        if value is not None and what not in FILTERS[option]:
+            raise typer.BadParameter(f"--{option} is for {', '.join(FILTERS[option])}: {what} have none")
+    config, name = named(run)
+    start = None if since is None else moment("--since", since, time.time())
     if start is None and last is None and any(wanted.values()):
         start = 0.0
     show = _json if json else _printer()
     tools.load("tail").tail(
-        loaded, what, wanted, show, since=start, count=LAST if last is None else last, follow=follow
+        config.run.broker,
+        name,
+        what,
+        wanted,
+        show,
+        since=start,
+        count=LAST if last is None else last,
+        follow=follow,
     )
 
 

@@ -13,7 +13,7 @@ import anyio
 import anyio.abc
 
 from mentor_stream.supervisor.config import SupervisorConfig
-from mentor_stream.supervisor.restarts import deaths_within_window, restart_delay
+from mentor_stream.supervisor.restarts import deaths_within_window, is_hopeless, restart_delay
 
 LAST_LINES = 15
 
@@ -57,7 +57,7 @@ class Child:
         """Run the component, again whenever it dies, until `is_over` of its exit code (negative: a signal).
 
         Cancelled, it stops the process: SIGTERM, then after the grace SIGKILL. Raises GaveUp when an
-        essential component died too often.
+        essential component died too often, or of what it would die of again.
         """
         while True:
             code = await self._run_once()
@@ -114,7 +114,7 @@ class Child:
     async def _back_off(self, code: int) -> None:
         self.deaths.append(anyio.current_time())
         delay = restart_delay(self.deaths, self.config, jitter=random.random())  # noqa: S311
-        if delay is None:
+        if delay is None or is_hopeless(code):
             self.state = State.FAILED
             if self.essential:
                 raise GaveUp(self._last_words(code))
@@ -125,12 +125,17 @@ class Child:
         await anyio.sleep(delay)
 
     def _last_words(self, code: int) -> str:
-        deaths = deaths_within_window(self.deaths, self.config)
         said = "\n".join(f"    {line}" for line in last_lines(self.log, LAST_LINES)) or "    (nothing)"
+        return f"{self._history(code)}.\nThe end of its log, {self.log}:\n{said}"
+
+    def _history(self, code: int) -> str:
+        if is_hopeless(code):
+            return f"{self.name} {how_it_ended(code)}: what its log names must be mended before it can run"
+        deaths = deaths_within_window(self.deaths, self.config)
         return (
             f"{self.name} died {deaths} {'time' if deaths == 1 else 'times'} within "
             f"{self.config.restart_window_seconds:g} s (supervisor.restarts is {self.config.restarts}); "
-            f"the last time it {how_it_ended(code)}.\nThe end of its log, {self.log}:\n{said}"
+            f"the last time it {how_it_ended(code)}"
         )
 
 

@@ -27,7 +27,8 @@ def finished_before(summary: Summary, config: Config) -> RenderableType:
     """The same for a run that was over already, and how to start another."""
     again = (
         f"Run {summary.run} is finished; nothing was started. "
-        "To train again, set run.name and run.directory to others."
+        "To train again, set run.name and run.directory to others, "
+        "and run.policy to its model to go on from there."
     )
     return Group(Text(again), finished(summary, config))
 
@@ -57,15 +58,20 @@ def _before_and_after(summary: Summary) -> Table:
     for label, value in (
         ("policy version", f"{summary.policy_version:,}"),
         ("generated tokens", f"{summary.tokens:,}"),
-        (
-            "groups",
-            f"{summary.groups:,}, {summary.collapsed:,} plain ones collapsed, {summary.stale:,} too stale",
-        ),
+        ("groups", _groups(summary)),
         ("lessons tried", _lessons(summary)),
         ("time at work", f"{summary.minutes:.1f} minutes"),
     ):
         table.add_row(Text(label, style="dim"), Text(value))
     return table
+
+
+def _groups(summary: Summary) -> str:
+    """Fewer than the picture's, which counts all that were sampled."""
+    return (
+        f"{summary.groups:,} reached the trainer, {summary.collapsed:,} plain ones collapsed, "
+        f"{summary.stale:,} were too stale"
+    )
 
 
 def _lessons(summary: Summary) -> str:

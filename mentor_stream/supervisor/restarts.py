@@ -4,6 +4,14 @@ from collections.abc import Sequence
 
 from mentor_stream.supervisor.config import SupervisorConfig
 
+MISTAKE = 2
+"""The exit code of a component whose config, data or stream somebody must mend first."""
+
+
+def is_hopeless(code: int) -> bool:
+    """Whether a component that ended with this code would end so again."""
+    return code == MISTAKE
+
 
 def restart_delay(deaths: Sequence[float], config: SupervisorConfig, *, jitter: float) -> float | None:
     """Seconds to wait after the last of `deaths`, or None to give up.

@@ -38,7 +38,7 @@ class Summary:
     tokens: int
     """Completion tokens generated, guided ones included."""
     groups: int
-    """Groups that came back, plain and guided."""
+    """Groups that reached the trainer, plain and guided, repeats once: rollout workers may sample more."""
     collapsed: int
     """Plain groups that collapsed."""
     guided: int
@@ -63,8 +63,8 @@ async def write(stream: Stream, config: Config, release: schemas.PolicyRelease) 
     summary = summarise(config.run.name, release, past)
     await history.write_jsonl(stream, past, directory / METRICS)
     await anyio.to_thread.run_sync(partial(curves.draw, past, config.run.name, directory / CURVES))
-    place = releases.place(release)
-    await anyio.to_thread.run_sync(copy_model, place, release.digest, directory / MODEL)
+    async with releases.snapshot(release) as place:
+        await anyio.to_thread.run_sync(copy_model, place, release.digest, directory / MODEL)
     # Last: a summary says that all the rest is there.
     (directory / SUMMARY).write_text(json.dumps(asdict(summary), indent=2) + "\n")
     return summary

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 import anyio
 
@@ -12,10 +13,11 @@ import schemas
 from mentor_stream import releases
 from mentor_stream.causes import causes
 from mentor_stream.config import Config
+from mentor_stream.metrics import listening
 from mentor_stream.process import PARENT_PIPE
 from mentor_stream.stream import opened
 from mentor_stream.supervisor.board import Board
-from mentor_stream.supervisor.child import Child, GaveUp, State
+from mentor_stream.supervisor.child import Child, GaveUp, State, last_lines
 from mentor_stream.supervisor.config import SupervisorConfig
 from mentor_stream.supervisor.drain import drained
 from mentor_stream.supervisor.threads import thread_settings
@@ -24,6 +26,8 @@ FINISH = signal.SIGUSR1
 """Tells the trainer that no more groups will come: train on what is there, write the final checkpoint,
 publish the final release, exit 0."""
 LOOK_SECONDS = 0.2
+SILENT_SECONDS = 30.0
+"""Without a word of rollout workers after which it is told what they wait for, again and again."""
 
 CommandLine = Callable[[str, Config], Sequence[str]]
 """The command line that starts a component: feed, rollout, evaluate, mentor or train."""
@@ -90,8 +94,20 @@ class Run:
             for worker in self.mentors:
                 workers.start_soon(worker.keep_alive, _said_so)
             workers.start_soon(self._finish_when_drained)
+            workers.start_soon(self._tell_of_silence)
             await self.trainer.keep_alive(self.is_over)
             workers.cancel_scope.cancel()
+
+    async def _tell_of_silence(self) -> None:
+        """Say what the first rollout worker waits for until one reports: engines may take minutes."""
+        since = self.board.started
+        while True:
+            await anyio.sleep(SILENT_SECONDS)
+            reports = self.board.figures.reports.items()
+            if any(of == "rollout" and report.time >= since for (of, _), report in reports):
+                return
+            said = "".join(last_lines(self.rollouts[0].log, 1)).strip() or "nothing"
+            self.board.note(f"nothing is sampled yet; {self.rollouts[0].log.name} says: {said}")
 
     async def _finish_when_drained(self) -> None:
         """Tell the trainer to finish once nothing more can come, again and again in case it is restarted."""
@@ -132,12 +148,14 @@ def new_run(config: Config, board: Board, command_line: CommandLine, held: int) 
     threads = thread_settings(len(os.sched_getaffinity(0)), busy, os.environ)
     environment = {**os.environ, **threads, PARENT_PIPE: "1", "PYTHONUNBUFFERED": "1"}
 
+    places = count()  # feeder, rollout, evaluator, mentor, trainer: as they are made below
+
     def child(name: str, command: str, *, essential: bool = True) -> Child:
         return Child(
             name=name,
             command=command_line(command, config),
             log=logs / f"{name}.log",
-            environment=environment,
+            environment=environment | listening.override(config, next(places)),
             inherited=held,
             config=settings,
             note=board.note,

@@ -164,6 +164,16 @@ def test_list_shows_the_topics_of_the_run_and_all_those_of_every_run(run: Run) -
     ]
 
 
+def test_what_is_foreign_in_names_does_nothing_to_the_terminal(tmp_path: Path) -> None:
+    run = Run(tmp_path, url(tmp_path))
+    run.ask(lambda broker: broker.create_topics([TopicSpec("other\x1b[2J\u202e.queries")]))
+    config = Path(run.config()).rename(tmp_path / "a\x1b[2J\r.toml")
+    listed = mentor_stream("topics", "list", str(config), "--all")
+    assert "other\\x1b[2J\\u202e.queries" in listed.stdout
+    assert "topics create " + str(tmp_path) + "/a\\x1b[2J\\r.toml` makes them" in listed.stderr
+    assert not {"\x1b", "\r", "\u202e"} & {*listed.stdout, *listed.stderr}
+
+
 def test_describe_tells_offsets_lag_and_the_difference_to_the_config(run: Run) -> None:
     as_json("topics", "create", run.config("partitions = 1"))
 

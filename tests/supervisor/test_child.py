@@ -78,6 +78,35 @@ async def test_a_component_that_keeps_dying_is_given_up_with_its_last_words(tmp_
     assert child.state is State.FAILED
 
 
+async def test_a_mistake_that_a_restart_cannot_mend_is_not_retried(tmp_path: Path) -> None:
+    notes: list[str] = []
+    child = a_child(tmp_path, "sh", "-c", "echo run.policy is no model >&2; exit 2", notes=notes)
+    with pytest.raises(GaveUp) as failure:
+        await child.keep_alive(over)
+    assert child.log.read_text() == "run.policy is no model\n", "it was started once"
+    text = str(failure.value)
+    assert text.startswith("rollout ended with exit code 2: what its log names must be mended")
+    assert text.endswith("run.policy is no model")
+    assert (child.state, notes) == (State.FAILED, [])
+
+
+async def test_trouble_that_may_pass_is_retried(tmp_path: Path) -> None:
+    child = a_child(tmp_path, "sh", "-c", "echo no broker >&2; exit 75")
+    with pytest.raises(GaveUp, match="died 3 times"):
+        await child.keep_alive(over)
+
+
+async def test_a_mistake_of_a_component_the_run_can_do_without_waits_for_who_mends_it(tmp_path: Path) -> None:
+    mended, notes = tmp_path / "mended", list[str]()
+    command = ("sh", "-c", f"test -e {mended} && exit 0; exit 2")
+    child = a_child(tmp_path, *command, notes=notes, essential=False, backoff_max_seconds=0.01)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(child.keep_alive, over)
+        await until(lambda: bool(notes))
+        mended.touch()
+    assert child.state is State.FINISHED
+
+
 async def test_a_component_the_run_can_do_without_is_tried_again_for_ever(tmp_path: Path) -> None:
     notes: list[str] = []
     command = ("sh", "-c", "echo alive; exit 3")

@@ -44,6 +44,7 @@ async def test_a_run_survives_kill_9_and_ctrl_c_and_ends_with_its_results(superv
     code, output = await ending(third)
     assert code == 0
     assert "Run small is finished; nothing was started" in output
+    assert "run.policy to its model" in " ".join(output.split())
     assert "0.000  →  1.000" in output
     assert supervised.log("trainer").count("starts") == 2
 

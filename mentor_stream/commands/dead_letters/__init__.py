@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="dead-letters",
     help="Look at records that nobody could read, and put them back or aside.",
+    short_help="Records that nobody could read: look, put back or aside.",
     no_args_is_help=True,
 )
 
@@ -27,7 +28,11 @@ Places = Annotated[list[int] | None, typer.Argument(metavar="[PLACE]...", help="
 Topic = Annotated[str | None, typer.Option(help="Only those of this topic, such as queries.")]
 
 
-@app.command("list", epilog="Example: mentor-stream dead-letters list examples/chain/demo.toml --since 2h")
+@app.command(
+    "list",
+    short_help="List dead letters, the newest last.",
+    epilog="Example: mentor-stream dead-letters list examples/chain/demo.toml --since 2h",
+)
 def list_(
     config: ConfigFile,
     since: Annotated[
@@ -43,7 +48,7 @@ def list_(
 
     loaded = load(config)
     run = loaded.run.name
-    start = None if since is None else moment(since, time.time())
+    start = None if since is None else moment("--since", since, time.time())
     wanted = topics.find(topic, run).of(run) if topic else None
     found = on_broker(loaded, lambda broker: letters.find(broker, run, since=start))
     chosen = [one for one in found if one.is_of(wanted, source)]
@@ -53,7 +58,10 @@ def list_(
         views.show_letters(chosen)
 
 
-@app.command(epilog="Example: mentor-stream dead-letters show examples/chain/demo.toml 17")
+@app.command(
+    short_help="Show one dead letter and the record it holds.",
+    epilog="Example: mentor-stream dead-letters show examples/chain/demo.toml 17",
+)
 def show(
     config: ConfigFile,
     place: Annotated[int, typer.Argument(metavar="PLACE", help="The letter's offset, as listed.", min=0)],
@@ -70,7 +78,10 @@ def show(
         views.show_letter(letter)
 
 
-@app.command(epilog="Example: mentor-stream dead-letters requeue examples/chain/demo.toml 17 18")
+@app.command(
+    short_help="Put records back on the topics they came from.",
+    epilog="Example: mentor-stream dead-letters requeue examples/chain/demo.toml 17 18",
+)
 def requeue(
     config: ConfigFile,
     places: Places = None,
@@ -121,7 +132,10 @@ async def _requeue(
     return absent + await requeue(broker, run, chosen, force=force)
 
 
-@app.command(epilog="Example: mentor-stream dead-letters dismiss examples/chain/demo.toml 17 18")
+@app.command(
+    short_help="Put dead letters aside, so that they are not requeued.",
+    epilog="Example: mentor-stream dead-letters dismiss examples/chain/demo.toml 17 18",
+)
 def dismiss(
     config: ConfigFile,
     places: Places = None,

@@ -21,7 +21,10 @@ app = typer.Typer(
 )
 
 
-@app.command(epilog="Example: mentor-stream topics create examples/chain/demo.toml --apply")
+@app.command(
+    short_help="Create what is missing; tell, or change, what differs.",
+    epilog="Example: mentor-stream topics create examples/chain/demo.toml --apply",
+)
 def create(
     config: ConfigFile,
     apply: Annotated[bool, typer.Option("--apply", help="Change what differs, where that can be.")] = False,
@@ -32,6 +35,7 @@ def create(
     Exit code 0: all are as configured now. 1: some differ still. 2: some have more partitions than
     configured, which cannot be taken away; then nothing is created or changed.
     """
+    from mentor_stream import legible
     from mentor_stream.commands.topics import views
 
     loaded = load(config)
@@ -44,12 +48,16 @@ def create(
     else:
         views.show_changes(changes, applied=applied, refused=refused)
     for refusal in refusals:
-        typer.echo(f"mentor-stream: {refusal}", err=True)
+        typer.echo(f"mentor-stream: {legible.line(refusal)}", err=True)
     differs = any(change.left(applied=applied) for change in changes)
     sys.exit(2 if refused else 1 if differs else 0)
 
 
-@app.command("list", epilog="Example: mentor-stream topics list examples/chain/demo.toml --all")
+@app.command(
+    "list",
+    short_help="Show the topics: partitions, records, size, retention.",
+    epilog="Example: mentor-stream topics list examples/chain/demo.toml --all",
+)
 def list_(
     config: ConfigFile,
     every: Annotated[bool, typer.Option("--all", help="Those of every run on the broker.")] = False,
@@ -69,7 +77,10 @@ def list_(
     _tell_missing([name for name in _names(loaded) if name not in names], loaded)
 
 
-@app.command(epilog="Example: mentor-stream topics describe examples/chain/demo.toml groups")
+@app.command(
+    short_help="Show all about the topics: settings, offsets, lag.",
+    epilog="Example: mentor-stream topics describe examples/chain/demo.toml groups",
+)
 def describe(
     config: ConfigFile,
     topic: Annotated[
@@ -130,8 +141,8 @@ def _names(config: "Config") -> list[str]:
 
 
 def _tell_missing(names: Sequence[str], config: "Config") -> None:
+    from mentor_stream import legible
+
     if names:
-        typer.echo(
-            f"Not there: {', '.join(names)}. `mentor-stream topics create {config.path}` makes them.",
-            err=True,
-        )
+        said = f"Not there: {', '.join(names)}. `mentor-stream topics create {config.path}` makes them."
+        typer.echo(legible.line(said), err=True)

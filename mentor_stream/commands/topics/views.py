@@ -5,6 +5,7 @@ from typing import Any
 
 import typer
 
+from mentor_stream import legible
 from mentor_stream.commands import output
 from mentor_stream.commands.topics import plan
 from mentor_stream.commands.topics.inventory import Holding
@@ -57,7 +58,7 @@ def show_holdings(holdings: Sequence[Holding]) -> None:
     for run in dict.fromkeys(holding.run for holding in holdings):
         rows = [
             (
-                holding.name,
+                legible.line(holding.name),
                 f"{len(holding.bounds):,}",
                 f"{holding.records:,}",
                 size(holding.state.size_bytes),
@@ -66,7 +67,9 @@ def show_holdings(holdings: Sequence[Holding]) -> None:
             for holding in holdings
             if holding.run == run
         ]
-        output.table(["topic", ">partitions", ">records", ">on disk", "kept"], rows, title=f"run {run}")
+        output.table(
+            ["topic", ">partitions", ">records", ">on disk", "kept"], rows, title=f"run {legible.line(run)}"
+        )
 
 
 def show_holding(holding: Holding, change: Change) -> None:

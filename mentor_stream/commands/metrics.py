@@ -1,0 +1,61 @@
+"""`mentor-stream metrics`: what components measure, and how else a run's figures can be seen."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from mentor_stream.commands.arguments import AsJson, ConfigFile
+
+app = typer.Typer(
+    name="metrics", help="What components measure, and where else it can be seen.", no_args_is_help=True
+)
+
+
+@app.command(
+    "list",
+    short_help="List every metric, and what to do when it moves.",
+    epilog="Example: mentor-stream metrics list --json",
+)
+def list_(
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print them as docs/metrics.md has them.")
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """List every metric: what it means, what is normal, what to do when it moves."""
+    from mentor_stream.commands.output import print_json, table
+    from mentor_stream.metrics import page
+
+    if json:
+        print_json({"metrics": page.document()})
+    elif markdown:
+        typer.echo(page.markdown(), nl=False)
+    else:
+        rows = [[str(m["name"]), str(m["unit"]), str(m["means"]), str(m["act"])] for m in page.document()]
+        table(["metric", "unit", "what it is", "when it moves"], rows)
+
+
+@app.command(
+    "export",
+    short_help="Write a run's metrics for TensorBoard or Weights & Biases.",
+    epilog="Example: mentor-stream metrics export examples/chain/demo.toml runs/demo/tb --to tensorboard",
+)
+def export(
+    config: ConfigFile,
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where files and the place reached are kept.")
+    ],
+    to: Annotated[Literal["tensorboard", "wandb"], typer.Option(help="For whom.")],
+    follow: Annotated[bool, typer.Option(help="Go on with what comes, until Ctrl-C.")] = False,
+    every: Annotated[
+        float,
+        typer.Option(min=0, help="Seconds between two points of a worker; of the trainer all are kept."),
+    ] = 10.0,
+) -> None:
+    """Write a run's metrics, each once: called again, it goes on from where it was."""
+    from mentor_stream import tools
+    from mentor_stream.commands.run import load
+
+    written = tools.load("writers").export(load(config), directory, to, follow=follow, every=every)
+    typer.echo(f"{written} new records written for {to}, in {directory}")
