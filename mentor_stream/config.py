@@ -34,6 +34,20 @@ class ConfigError(Exception):
     """A setting that cannot work; one line per problem, each with the setting, its value and the way out."""
 
 
+def is_run_name(name: str) -> bool:
+    """Whether a run can have this name: what it is called, its topics are called too."""
+    return re.fullmatch(RUN_NAME, name) is not None
+
+
+def check_run_name(setting: str, name: str) -> None:
+    """Raises ConfigError where the name, given as `setting`, is none that a run can have."""
+    if not is_run_name(name):
+        raise ConfigError(
+            f"{setting} is {name!r}: expected the name of a run, letters, digits, dots, dashes and "
+            "underscores, a letter or digit first, 101 at most"
+        )
+
+
 class Malformed(ConfigError):
     """Mistakes of form: tables that are no sections. The others, if [run] is among them, can be looked at."""
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from consumers.archive import restored, settings, sources
 from consumers.archive.account import account
 from consumers.archive.draft import drafted
-from consumers.archive.manifest import ArchiveError, HeldTopic, Manifest, is_name
+from consumers.archive.manifest import ArchiveError, HeldTopic, Manifest
 from consumers.archive.sinks import IntoStream, Nowhere, Sink
 from consumers.archive.sources import Source
 from consumers.archive.tally import Tallies
@@ -60,12 +60,7 @@ def _placed(path: Path, text: str) -> list[str]:
 
 
 async def restore(progress: Progress, path: Path, url: str, run: str | None) -> dict[str, Any]:
-    """Into the stream behind `url`, by default under the run's own name. Raises ArchiveError, BrokerError."""
-    if run is not None and not is_name(run):
-        raise ArchiveError(
-            f"the copy is to be called {run!r}, which no run can be: name it behind the colon with letters, "
-            "digits, dots, dashes"
-        )
+    """Into the stream behind `url`, by default under the run's own name. Raises ConfigError, BrokerError."""
     restoring = brokers.restoring(url)
     async with sources.opened(path) as source:
         manifest = replace(source.manifest, run=run or source.manifest.run)

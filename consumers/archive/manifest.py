@@ -1,12 +1,11 @@
 """What an archive says of itself: the run, its topics, what it holds of each partition, a digest. No I/O."""
 
-import re
 from hashlib import sha256
 from typing import Any
 
 import msgspec
 
-from mentor_stream.config import RUN_NAME, ConfigError
+from mentor_stream.config import ConfigError, is_run_name
 
 FORMAT = 1
 
@@ -93,13 +92,8 @@ def encode(manifest: Manifest) -> bytes:
     return msgspec.json.encode(_Sealed(msgspec.Raw(data), sha256(data).hexdigest()))
 
 
-def is_name(run: str) -> bool:
-    """Whether a config could have this name: what a run is called, its topics are called too."""
-    return re.fullmatch(RUN_NAME, run) is not None and not run.endswith("\n")
-
-
 def _checked(manifest: Manifest) -> Manifest:
-    if not is_name(manifest.run):
+    if not is_run_name(manifest.run):
         raise ArchiveError(f"{manifest.run!r} is no name of a run")
     for topic in manifest.topics:
         if [held.partition for held in topic.partitions] != list(range(len(topic.partitions))):

@@ -12,7 +12,7 @@ from schemas import Group
 
 Range = Mapping[TopicPartition, Bounds]
 """Of each partition the first offset to read, and the one after the last."""
-_OFFSETS = re.compile(r"(\d+):(\d*)-(\d*)")
+_OFFSETS = re.compile(r"(\d{1,9}):(\d{0,18})-(\d{0,18})")
 
 
 class Cases:
@@ -25,7 +25,7 @@ class Cases:
     @property
     def count(self) -> int:
         """Records in the range, at most."""
-        return sum(bounds.next - bounds.first for bounds in self._wanted.values())
+        return sum(max(0, bounds.next - bounds.first) for bounds in self._wanted.values())
 
     async def read(self) -> AsyncGenerator[Group]:
         """The groups, each once. What retention has taken and what cannot be read is passed over."""
@@ -76,7 +76,11 @@ async def at(broker: Broker, run: str, offsets: str) -> Range:
             raise ConfigError(
                 f"--offsets is {offsets!r}: {place.topic} has {len(bounds)} partitions, from 0 on"
             )
+        if place in found:
+            raise ConfigError(f"--offsets is {offsets!r}: partition {place.partition} is there twice")
         kept = bounds[place]
         first, after = int(read[2] or 0), int(read[3]) + 1 if read[3] else kept.next
+        if read[3] and first >= after:
+            raise ConfigError(f"--offsets is {offsets!r}: {part.strip()} ends before it begins")
         found[place] = Bounds(max(kept.first, first), min(kept.next, after))
     return found

@@ -1,6 +1,5 @@
 """What `mentor-stream replay` does, as it finds it by entry point (mentor_stream/tools.py)."""
 
-import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from consumers.chat.kept import Replies
 from consumers.config import GUIDES, MentorConfig
 from consumers.guides.base import Guide
 from consumers.leak.guard import guarding
-from consumers.replay import cases
+from consumers.replay import cases, nothing
 from consumers.replay.account import account
 from consumers.replay.cases import Cases, Range
 from consumers.replay.replaying import Replaying
@@ -23,7 +22,7 @@ from consumers.teaching import Teacher
 from mentor_stream import broker as brokers
 from mentor_stream import plugins, stream, topics
 from mentor_stream.broker import Broker
-from mentor_stream.config import RUN_NAME, Config, ConfigError
+from mentor_stream.config import Config, ConfigError, check_run_name
 from mentor_stream.stream import Stream
 from mentor_stream.topics import TopicsConfig
 from schemas import Group
@@ -37,7 +36,9 @@ class Request:
     """What is replayed, and where to."""
 
     recorded: Config
-    """The run whose failures they are: its stream, its prompts, its policy's lengths."""
+    """Whose stream, prompts and lengths of the policy they are."""
+    run: str
+    """The name of the run whose failures they are, on its broker."""
     mentor: Config
     """Whose [mentor] teaches."""
     to: str
@@ -51,15 +52,17 @@ class Request:
 
 
 def replay(progress: Progress, **request: Any) -> dict[str, Any]:
-    """Replay, and return what `--json` prints. Raises ConfigError, BrokerError."""
+    """Replay, and return what `--json` prints, a `problem` where no case lies in the range.
+
+    Raises ConfigError, BrokerError.
+    """
     return anyio.run(_replay, Request(**request), progress, backend="trio")
 
 
 async def _replay(request: Request, progress: Progress) -> dict[str, Any]:
-    run, section = request.recorded.run, request.mentor.of(MentorConfig)
-    if not re.fullmatch(RUN_NAME, request.to):
-        raise ConfigError(f"--to is {request.to!r}: expected letters, digits, dots, dashes and underscores.")
-    if request.to == run.name:
+    url, section = request.recorded.run.broker, request.mentor.of(MentorConfig)
+    check_run_name("--to", request.to)
+    if request.to in (request.run, request.recorded.run.name):
         raise ConfigError(f"--to is {request.to!r}: that is the recorded run itself. Give another name.")
     guide: Guide | None = plugins.build(GUIDES, section.guide, "mentor.guide")
     if guide is None:
@@ -67,13 +70,16 @@ async def _replay(request: Request, progress: Progress) -> dict[str, Any]:
     replies = Replies(request.cache) if request.cache else None
     settings = request.recorded.of(TopicsConfig)
     async with (
-        brokers.connect(run.broker, create=False) as broker,
+        brokers.connect(url, create=False) as broker,
         guarding(section.leak_guard) as guard,
     ):
-        wanted = await _range(request, broker)
-        async with stream.connect(run.broker, request.to, "replay", settings) as own:
+        recorded = Cases(broker, request.run, await _range(request, broker))
+        if not recorded.count:
+            held = await nothing.held(broker, topics.COLLAPSED.of(request.run))
+            return nothing.document(request.run, _said(request), held)
+        await _refuse_a_run_at_work(broker, request.to)
+        async with stream.connect(url, request.to, "replay", settings) as own:
             await spending.resume(own, guide)
-            recorded = Cases(broker, run.name, wanted)
             replaying = Replaying(
                 Teacher(guide, guard, budget(request.recorded)),
                 own,
@@ -84,6 +90,7 @@ async def _replay(request: Request, progress: Progress) -> dict[str, Any]:
             await _work(replaying, recorded, await _known(own), progress)
             document = await account(own)
     return document | {
+        "matched": recorded.count,
         "run": request.to,
         "guide": guide.name,
         "unreadable": recorded.unreadable,
@@ -121,7 +128,21 @@ async def _known(own: Stream) -> set[str]:
 
 
 async def _range(request: Request, broker: Broker) -> Range:
-    run = request.recorded.run.name
     if request.offsets is not None:
-        return await cases.at(broker, run, request.offsets)
-    return await cases.between(broker, run, request.since, request.until)
+        return await cases.at(broker, request.run, request.offsets)
+    return await cases.between(broker, request.run, request.since, request.until)
+
+
+def _said(request: Request) -> str:
+    """The range as it was given."""
+    return f"--offsets {request.offsets}" if request.offsets else "--since and --until"
+
+
+async def _refuse_a_run_at_work(broker: Broker, run: str) -> None:
+    """Lessons there would be sampled. Raises ConfigError."""
+    there = await broker.topics()
+    for topic in (topics.QUERIES, topics.POLICIES):
+        if (name := topic.of(run)) in there and any(b.next for b in (await broker.bounds(name)).values()):
+            raise ConfigError(
+                f"--to is {run!r}: that is a run of its own, which has {topic.name}. Give another name."
+            )

@@ -16,7 +16,7 @@ from consumers.writers.progress import Progress
 from mentor_stream import broker as brokers
 from mentor_stream import disk, topics
 from mentor_stream.broker import Broker, TopicPartition
-from mentor_stream.config import Config, ConfigError
+from mentor_stream.config import ConfigError, RunConfig
 from mentor_stream.process import serve
 
 WRITERS = {
@@ -29,17 +29,17 @@ MOST_WAITING = 1000
 """Records after which is flushed at once: so much at most is done again after a crash."""
 
 
-def export(config: Config, directory: Path, to: str, *, follow: bool, every: float) -> int:
+def export(run: RunConfig, directory: Path, to: str, *, follow: bool, every: float) -> int:
     """Write what the run's metrics have come to since the last call: so many records of them.
 
     Raises ConfigError, BrokerError. Asked to stop it keeps its place, and raises SystemExit as components do.
     """
     opened = _writer(to)
     with progress.held(directory):
-        before = progress.read(directory, config.run.name, to)
-        with opened(directory, config.run, before.marks) as writer:
+        before = progress.read(directory, run.name, to)
+        with opened(directory, run, before.marks) as writer:
             exporting = Exporting(directory, before, writer, every)
-            serve(partial(_export, config, exporting, follow=follow))
+            serve(partial(_export, run, exporting, follow=follow))
     return exporting.written
 
 
@@ -84,15 +84,14 @@ class Exporting:
         self._waiting = 0
 
 
-async def _export(config: Config, exporting: Exporting, *, follow: bool) -> None:
-    run = config.run.name
-    async with brokers.connect(config.run.broker, create=False) as broker:
-        start = await _start(broker, run, exporting.reached.offset)
+async def _export(run: RunConfig, exporting: Exporting, *, follow: bool) -> None:
+    async with brokers.connect(run.broker, create=False) as broker:
+        start = await _start(broker, run.name, exporting.reached.offset)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_flush, exporting)
             try:
                 async with aclosing(
-                    following.events(broker, run, [topics.METRICS], start, follow=follow)
+                    following.events(broker, run.name, [topics.METRICS], start, follow=follow)
                 ) as events:
                     async for event in events:
                         exporting.take(event)

@@ -85,7 +85,7 @@ def import_(
     """
     from mentor_stream import tools
     from mentor_stream.commands.progress import counting
-    from mentor_stream.commands.run import named
+    from mentor_stream.commands.run import named, parted
 
     archive = tools.load("archive")
     begun = time.monotonic()
@@ -96,7 +96,7 @@ def import_(
             document = archive.verify(progress, file)
         elif to.endswith(".db"):
             document = archive.restore(progress, file, archive.url(Path(to)), None)
-        elif Path(to.partition(":")[0]).suffix == ".toml":
+        elif parted(to)[0].suffix == ".toml":
             config, name = named(to)
             document = archive.restore(progress, file, config.run.broker, name)
         else:

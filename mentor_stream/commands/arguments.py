@@ -9,4 +9,12 @@ ConfigFile = Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's TO
 AnyRun = Annotated[
     str, typer.Argument(metavar="CONFIG[:RUN]", help="A TOML file; behind a colon another run there.")
 ]
+Recorded = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        metavar="CONFIG[:RUN]",
+        help="The recorded run's TOML file; behind a colon another run there.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from mentor_stream.commands.arguments import AsJson, ConfigFile
+from mentor_stream.commands.arguments import AnyRun, AsJson
 
 app = typer.Typer(
     name="metrics", help="What components measure, and where else it can be seen.", no_args_is_help=True
@@ -42,7 +42,7 @@ def list_(
     epilog="Example: mentor-stream metrics export examples/chain/demo.toml runs/demo/tb --to tensorboard",
 )
 def export(
-    config: ConfigFile,
+    run: AnyRun,
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", help="Where files and the place reached are kept.")
     ],
@@ -55,7 +55,9 @@ def export(
 ) -> None:
     """Write a run's metrics, each once: called again, it goes on from where it was."""
     from mentor_stream import tools
-    from mentor_stream.commands.run import load
+    from mentor_stream.commands.run import named
 
-    written = tools.load("writers").export(load(config), directory, to, follow=follow, every=every)
+    config, name = named(run)
+    chosen = config.run.model_copy(update={"name": name})
+    written = tools.load("writers").export(chosen, directory, to, follow=follow, every=every)
     typer.echo(f"{written} new records written for {to}, in {directory}")

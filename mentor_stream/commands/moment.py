@@ -14,7 +14,7 @@ def moment(option: str, text: str, now: float) -> float:
     if ago := re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text):
         return max(0.0, now - float(ago[1]) * UNITS[ago[2]])
     try:
-        return datetime.fromisoformat(text).timestamp()
+        return max(0.0, datetime.fromisoformat(text).timestamp())
     except (ValueError, OverflowError) as error:
         raise typer.BadParameter(f"{option} {text}: expected 90s, 30m, 2h, 7d or 2026-11-30T12:00") from error
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mentor_stream.commands.arguments import AsJson
+from mentor_stream.commands.arguments import AsJson, Recorded
 from mentor_stream.commands.moment import between
 
 app = typer.Typer()
@@ -21,7 +21,7 @@ COUNTED = (
     epilog="Example: mentor-stream replay --from examples/chain/demo.toml --to again --cache runs/replies",
 )
 def replay(
-    recorded: Annotated[Path, typer.Option("--from", help="The TOML file of the run with the failures.")],
+    recorded: Recorded,
     to: Annotated[str, typer.Option(help="A name for the run that lessons and diagnoses go to.")],
     guide: Annotated[
         Path | None, typer.Option(help="A TOML file whose [mentor] teaches.  [default: that of --from]")
@@ -48,16 +48,18 @@ def replay(
     from mentor_stream import tools
     from mentor_stream.commands.output import print_json
     from mentor_stream.commands.progress import counting
-    from mentor_stream.commands.run import load
+    from mentor_stream.commands.run import load, named
+    from mentor_stream.config import ConfigError
 
     if offsets and (since or until):
         raise typer.BadParameter("--offsets is for one range, --since and --until for another")
-    own = load(recorded)
+    own, run = named(recorded)
     begin, end = between(since, until, time.time())
     with counting() as progress:
         document = tools.load("replay").replay(
             partial(progress, to),
             recorded=own,
+            run=run,
             mentor=load(guide) if guide else own,
             to=to,
             since=begin,
@@ -66,10 +68,13 @@ def replay(
             cache=cache,
             concurrency=concurrency,
         )
+    problem = document.get("problem")
     if json:
         print_json(document)
-    else:
+    elif not problem:
         _print(document)
+    if problem:
+        raise ConfigError(problem)
 
 
 def _print(document: dict[str, Any]) -> None:

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from mentor_stream.commands.arguments import Recorded
+
 app = typer.Typer()
 
 
@@ -13,9 +15,7 @@ app = typer.Typer()
     epilog="Example: mentor-stream retrain --from examples/chain/demo.toml --to runs/demo-again",
 )
 def retrain(
-    recorded: Annotated[
-        str, typer.Option("--from", metavar="CONFIG[:RUN]", help="The TOML file of the recorded run.")
-    ],
+    recorded: Recorded,
     to: Annotated[Path, typer.Option(help="A new folder for steps.jsonl, batches.jsonl and the policy.")],
     trainer: Annotated[
         Path | None, typer.Option(help="A TOML file whose [run] and [trainer] train.  [default: --from's]")

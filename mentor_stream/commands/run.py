@@ -22,9 +22,21 @@ def load(path: Path) -> "Config":
 
 def named(text: str, read: "Callable[[Path], Config]" = load) -> "tuple[Config, str]":
     """What `CONFIG[:RUN]` means: the config, and a run's name, by default its own. Raises ConfigError."""
-    path, _, name = text.partition(":")
-    config = read(Path(path))
-    return config, name or config.run.name
+    from mentor_stream.config import check_run_name
+
+    path, name = parted(text)
+    if name is not None:
+        check_run_name(f"the run in {text!r}", name)
+    config = read(path)
+    return config, config.run.name if name is None else name
+
+
+def parted(text: str) -> tuple[Path, str | None]:
+    """The config's path in `CONFIG[:RUN]` and the run, None where none is named. A path may hold colons."""
+    path, _, name = text.rpartition(":")
+    if not Path(path).is_file():
+        path, _, name = text.partition(":")
+    return (Path(text), None) if Path(text).is_file() or ":" not in text else (Path(path), name)
 
 
 def on_broker(config: "Config", work: "Callable[[Broker], Awaitable[T]]", *, create: bool = False) -> T:

@@ -337,7 +337,7 @@ def test_no_copy_gets_a_name_that_no_run_can_have(recorded: Recorded, tmp_path: 
     as_json("export", recorded.config, str(file))
     done = mentor_stream("import", str(file), f"{recorded.config}:{name}")
     assert done.returncode == 2
-    assert f"the copy is to be called {name!r}, which no run can be" in done.stderr
+    assert f"is {name!r}: expected the name of a run" in done.stderr
     assert all(topic.startswith(recorded.name) for topic in on(recorded.url, lambda broker: broker.topics()))
     seal = manifest.encode(Manifest(run=name, source="x", exported_at=0, since=None, until=None, topics=()))
     with pytest.raises(ArchiveError, match="is no name of a run"):

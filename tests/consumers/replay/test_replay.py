@@ -1,5 +1,6 @@
 """`mentor-stream replay`: recorded failures taught again, by a model behind a real HTTP endpoint."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
+from mentor_stream import broker as brokers
 from mentor_stream import stream, topics
 from mentor_stream.stream import Stream
 from schemas import Diagnosis, Query
@@ -72,6 +74,14 @@ def of(directory: Path, run: str) -> tuple[list[Query], list[Diagnosis], tuple[A
 
     (lessons, diagnoses), sizes = anyio.run(main, backend="trio")
     return lessons, diagnoses, tuple(sizes)
+
+
+def on_broker(directory: Path) -> list[str]:
+    async def main() -> list[str]:
+        async with brokers.connect(url(directory)) as broker:
+            return list(await broker.topics())
+
+    return anyio.run(main, backend="trio")
 
 
 def test_every_recorded_case_is_taught_once_and_the_run_stays_as_it_was(
@@ -142,8 +152,6 @@ def test_a_range_is_a_part_of_the_cases(tmp_path: Path, recorded: str):
     assert (
         as_json("replay", "--from", recorded, "--to", "later", "--since", "2020-01-01")["cases"] == CASES + 1
     )
-    none = as_json("replay", "--from", recorded, "--to", "never", "--until", "2020-01-01")
-    assert (none["cases"], none["digest"]) == (0, "0" * 32)
     parts = [
         as_json("replay", "--from", recorded, "--to", f"p{n}", "--offsets", f"{n}:0-1") for n in range(4)
     ]
@@ -152,8 +160,75 @@ def test_a_range_is_a_part_of_the_cases(tmp_path: Path, recorded: str):
 
 
 @pytest.mark.parametrize(
+    "options",
+    [
+        ["--until", "2020-01-01"],
+        ["--since", "2099-01-01"],
+        ["--offsets", "0:900-"],
+        ["--offsets", "1:5000-6000,2:99-"],
+    ],
+)
+def test_a_range_without_a_case_is_said_with_what_there_is(
+    tmp_path: Path, recorded: str, endpoint: Endpoint, options: list[str]
+):
+    command = ["replay", "--from", recorded, "--to", "never", *options]
+    done = mentor_stream(*command)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.search(
+        r"no recorded case matches --(since and --until|offsets \S+): "
+        rf"run.collapsed has {CASES + 3} records, "
+        r"from 20\S+T\S+ to 20\S+, at --offsets 0:0-\d",
+        done.stderr,
+    )
+    document = as_json(*command, code=2)
+    assert (document["matched"], document["recorded"]["records"]) == (0, CASES + 3)
+    assert 0 < document["recorded"]["first_time"] <= document["recorded"]["last_time"]
+    whole = as_json("replay", "--from", recorded, "--to", "all", "--offsets", document["recorded"]["offsets"])
+    assert (whole["cases"], whole["matched"]) == (CASES + 1, CASES + 3)
+    assert not [name for name in on_broker(tmp_path) if name.startswith("never.")]
+
+
+def test_a_run_without_failures_and_a_replay_have_nothing_to_replay(tmp_path: Path, recorded: str):
+    as_json("replay", "--from", recorded, "--to", "again", "--offsets", "0:0-0")
+    done = mentor_stream("replay", "--from", f"{recorded}:again", "--to", "never")
+    assert done.returncode == 2
+    assert "nothing to replay: again.collapsed is empty" in done.stderr
+
+
+def test_another_run_on_the_broker_can_be_replayed(tmp_path: Path, recorded: str):
+    async def main() -> None:
+        async with stream.connect(url(tmp_path), "other", "rollout") as run:
+            await run.publish(topics.COLLAPSED, a_case(1))
+
+    anyio.run(main, backend="trio")
+    found = as_json("replay", "--from", f"{recorded}:other", "--to", "again")
+    assert (found["cases"], found["run"]) == (1, "again")
+    for name in ("run", "other"):
+        done = mentor_stream("replay", "--from", f"{recorded}:other", "--to", name)
+        assert (done.returncode, f"--to is '{name}': that is the recorded run itself" in done.stderr) == (
+            2,
+            True,
+        )
+
+
+def test_no_lessons_go_to_another_run_where_they_would_be_sampled(tmp_path: Path, recorded: str):
+    async def main() -> None:
+        async with stream.connect(url(tmp_path), "live", "feeder") as run:
+            await run.publish(topics.QUERIES, a_query())
+
+    anyio.run(main, backend="trio")
+    done = mentor_stream("replay", "--from", recorded, "--to", "live")
+    assert done.returncode == 2
+    assert "--to is 'live': that is a run of its own, which has queries" in done.stderr
+    assert of(tmp_path, "live")[:2] == ([], [])
+
+
+@pytest.mark.parametrize(
     ("options", "problem"),
     [
+        (["--to", "x", "--offsets", "0:3-1"], "--offsets is '0:3-1': 0:3-1 ends before it begins"),
+        (["--to", "x", "--offsets", "0:0-1,0:2-3"], "--offsets is '0:0-1,0:2-3': partition 0 is there twice"),
+        (["--to", "x", "--offsets", "0:" + "9" * 5000 + "-"], "expected PARTITION:FIRST-LAST"),
         (["--to", "run"], "--to is 'run': that is the recorded run itself"),
         (["--to", "x", "--offsets", "all"], "--offsets is 'all': expected PARTITION:FIRST-LAST"),
         (["--to", "x", "--offsets", "77:0-"], "--offsets is '77:0-': run.collapsed has 4 partitions"),
