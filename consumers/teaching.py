@@ -11,6 +11,7 @@ from consumers.chat.templates import printable
 from consumers.guides.base import Case, Guide, Lesson
 from consumers.leak.guard import Guard
 from consumers.returned import Unusable, read
+from mentor_stream.disk import Unwritable
 from schemas import Group, Outcome
 
 MAX_REASON = 2000
@@ -29,7 +30,7 @@ class Teacher:
 
     async def lesson(self, group: Group) -> Lesson:
         """The guide's lesson, without its hint when that must not be published. Raises nothing of
-        the guide's."""
+        the guide's, but Unwritable where its replies cannot be kept."""
         case = Case(
             group=group,
             round=casework.guidance_round(group.query),
@@ -43,6 +44,8 @@ class Teacher:
         """One that raises, or returns no lesson, costs its own case the lesson, and the diagnosis says so."""
         try:
             return read(await self.guide.teach(case))
+        except Unwritable:  # of a folder for replies: no guide's failure
+            raise
         except Unusable as unusable:
             log.exception("guide %s returned no lesson for group %s", self.guide.name, case.group.group_id)
             return Lesson(Outcome.SILENT, f"the guide returned {unusable}"[:MAX_REASON])

@@ -23,6 +23,8 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
+from mentor_stream.weights import address
+
 ENV_PREFIX = "MENTOR_STREAM__"
 RUN_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,100}$"
 
@@ -99,6 +101,9 @@ class RunConfig(Section):
     """Where the stream is: a URL, whose scheme chooses the engine, such as `sqlite:///path.db`."""
     policy: Path
     """The model to start from: a Hugging Face directory."""
+    weights_from: str | None = None
+    """`host:port` at which the trainer sends new weights to servers that have `weights` = gloo or nccl; left
+    out, it sends none."""
     seed: int = Field(0, ge=0, lt=2**63)
     batch_groups: int = Field(32, ge=1)
     """Groups in one training batch."""
@@ -108,6 +113,13 @@ class RunConfig(Section):
     """The run is over when this many completion tokens were generated for it."""
     max_versions: int | None = Field(None, ge=1)
     """The run is over when this many batches were trained."""
+
+    @field_validator("weights_from")
+    @classmethod
+    def _is_an_address(cls, where: str | None) -> str | None:
+        if where is not None:
+            address.split(where)
+        return where
 
 
 @dataclass(frozen=True)
@@ -135,8 +147,8 @@ def load(path: Path, kinds: Iterable[type[Section]]) -> Config:
     Raises ConfigError naming every problem at once, as Malformed where some of the sections are sound.
     """
     wanted = {RunConfig.table: RunConfig} | {kind.table: kind for kind in kinds}
-    if not path.is_file():
-        what = "not a file" if path.exists() else "no such file"
+    if not os.path.isfile(path):  # noqa: PTH113 - of a name that is too long it says no more than that
+        what = "not a file" if os.path.exists(path) else "no such file"  # noqa: PTH110
         raise ConfigError(f"config file {path}: {what} (working directory {Path.cwd()})")
     if strangers := _foreign_overrides(os.environ, wanted):
         raise ConfigError("\n".join(strangers))

@@ -20,11 +20,11 @@ def drafted(path: Path, *, force: bool) -> Generator[Path]:
     """A place to write to, beside `path`, which takes that name when the block ends well.
 
     Else nothing is left of it, nor of what killed processes began. Raises ArchiveError for a file that is
-    there, without `force`, and for a disk that is full.
+    there, without `force`, and for what the disk refuses.
     """
-    _refuse_existing(path, force=force)
     draft = path.with_name(f".{path.name}.draft-{os.getpid()}")
     try:
+        _refuse_existing(path, force=force)
         path.parent.mkdir(parents=True, exist_ok=True)
         _clear(path)
         yield draft
@@ -36,7 +36,10 @@ def drafted(path: Path, *, force: bool) -> Generator[Path]:
         cause = _refusal(error) or fullness(path.parent)  # before its room is given back
         _remove(draft)
         if cause:
-            raise ArchiveError(f"{path} could not be written: {cause}. Nothing is left of it.") from error
+            raise ArchiveError(
+                f"{path} could not be written: {cause}. Nothing is left of it. Make room, or name another "
+                "file."
+            ) from error
         raise
     except BaseException:
         _remove(draft)

@@ -15,7 +15,7 @@ from consumers.archive.sinks import IntoStream, Nowhere, Sink
 from consumers.archive.sources import Source
 from consumers.archive.tally import Tallies
 from mentor_stream import broker as brokers
-from mentor_stream import topics
+from mentor_stream import disk, topics
 
 Progress = Callable[[str, int, int], None]
 """Told, by topic, how many of how many messages are through."""
@@ -33,10 +33,7 @@ async def restore_home(progress: Progress, path: Path, folder: Path) -> dict[str
 
     Files that are there are kept. Raises as `restore`.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ArchiveError(f"{folder} is no folder and cannot be made one: {error}") from error
+    disk.check_folder("TO", folder)
     stream = restored.url(folder / "stream.db")
     document = await restore(progress, path, stream, None)
     async with sources.opened(path) as source:

@@ -8,11 +8,13 @@ import anyio
 
 from consumers.archive import exporting, importing, naming, restored
 from consumers.archive.exporting import Export, Progress
+from mentor_stream import disk
 
 
 def url(path: Path) -> str:
-    """The stream in a file. Raises ArchiveError for what can be none."""
+    """The stream in a file that is to be written. Raises ConfigError for what can be none."""
     naming.check(path)
+    disk.check_file("TO", path)
     return restored.url(path)
 
 

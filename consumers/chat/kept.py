@@ -16,6 +16,8 @@ from typing import Any
 
 import msgspec
 
+from mentor_stream import disk
+
 
 class Kept(msgspec.Struct, frozen=True):
     """A response as the endpoint gave it."""
@@ -36,18 +38,19 @@ class Replies:
     async def reply(self, key: str, ask: Callable[[], Awaitable[Any]]) -> Kept:
         """The reply under a key, asked for when there is none.
 
-        Raises what `ask` raises: no failure is kept.
+        Raises what `ask` raises: no failure is kept; Unwritable where the disk refuses.
         """
         path = self._directory / key[:2] / f"{key}.json"
-        try:
-            kept = msgspec.json.decode(path.read_bytes(), type=Kept)
-        except (FileNotFoundError, msgspec.DecodeError):
-            began = time.perf_counter()
-            kept = Kept(await ask(), time.perf_counter() - began)
-            self.asked += 1
-            _write(path, msgspec.json.encode(kept))
-        else:
+        with disk.writing("--cache", self._directory):
+            kept = _read(path)
+        if kept is not None:
             self.found += 1
+            return kept
+        began = time.perf_counter()
+        kept = Kept(await ask(), time.perf_counter() - began)
+        self.asked += 1
+        with disk.writing("--cache", self._directory):
+            _write(path, msgspec.json.encode(kept))
         return kept
 
 
@@ -84,6 +87,14 @@ def case(replies: Replies | None) -> Generator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+def _read(path: Path) -> Kept | None:
+    """What is kept there; None for nothing, or what is no reply."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Kept)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
 
 
 def _write(path: Path, data: bytes) -> None:

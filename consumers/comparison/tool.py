@@ -16,7 +16,7 @@ from mentor_stream import disk
 from mentor_stream.config import Config, ConfigError
 from schemas import Hint, Query
 
-__all__ = ["Comparison", "cases", "chosen_policy", "compare", "with_samples", "write_page"]
+__all__ = ["Comparison", "cases", "check_page", "chosen_policy", "compare", "with_samples", "write_page"]
 
 Run = tuple[Config, str]
 """A config, which says where the broker is, and the name of a run there."""
@@ -78,10 +78,14 @@ def chosen_policy(run: Run, named: str | None) -> Policy:
     return anyio.run(_chosen, *run, named, backend="trio")
 
 
+def check_page(path: Path) -> None:
+    """Before anything is sampled: whether the page can be written. Raises ConfigError."""
+    disk.check_file("--html", path)
+
+
 def write_page(document: dict[str, Any], path: Path) -> None:
     """The same as HTML. Raises ConfigError where it cannot be written."""
     with disk.writing("--html", path):
-        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page.page(document), encoding="utf-8")
 
 

@@ -20,7 +20,7 @@ from consumers.replay.cases import Cases, Range
 from consumers.replay.replaying import Replaying
 from consumers.teaching import Teacher
 from mentor_stream import broker as brokers
-from mentor_stream import plugins, stream, topics
+from mentor_stream import disk, plugins, stream, topics
 from mentor_stream.broker import Broker
 from mentor_stream.config import Config, ConfigError, check_run_name
 from mentor_stream.stream import Stream
@@ -67,6 +67,8 @@ async def _replay(request: Request, progress: Progress) -> dict[str, Any]:
     guide: Guide | None = plugins.build(GUIDES, section.guide, "mentor.guide")
     if guide is None:
         raise ConfigError(f"mentor.guide.kind is {section.guide['kind']!r}: it teaches nothing to replay.")
+    if request.cache:
+        disk.check_folder("--cache", request.cache)
     replies = Replies(request.cache) if request.cache else None
     settings = request.recorded.of(TopicsConfig)
     async with (

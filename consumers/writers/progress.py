@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from consumers.writers.points import Reached
+from mentor_stream import disk
 from mentor_stream.config import ConfigError
 
 NAME = "mentor-stream.json"
@@ -52,12 +53,8 @@ def write(directory: Path, progress: Progress) -> None:
 @contextmanager
 def held(directory: Path) -> Generator[None]:
     """The directory, for this process alone. Raises ConfigError when another one writes there."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        lock = (directory / f".{NAME}.lock").open("wb")
-    except OSError as error:
-        raise ConfigError(f"DIR is {str(directory)!r}: {error.strerror}. Name a directory") from error
-    with lock:
+    disk.check_folder("DIR", directory)
+    with (directory / f".{NAME}.lock").open("wb") as lock:
         try:
             flock(lock, LOCK_EX | LOCK_NB)
         except BlockingIOError as error:

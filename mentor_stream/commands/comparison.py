@@ -58,6 +58,8 @@ def compare(
 
     comparison = tools.load("comparison")
     runs = named(first), named(second)
+    if html:
+        comparison.check_page(html)
     compared = comparison.compare(*runs)
     document = compared.document()
     if samples or model or engine:

@@ -1,5 +1,6 @@
 """The run that a command is about: its config, and its broker."""
 
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -33,10 +34,11 @@ def named(text: str, read: "Callable[[Path], Config]" = load) -> "tuple[Config, 
 
 def parted(text: str) -> tuple[Path, str | None]:
     """The config's path in `CONFIG[:RUN]` and the run, None where none is named. A path may hold colons."""
+    isfile = os.path.isfile  # a name that is too long is none
     path, _, name = text.rpartition(":")
-    if not Path(path).is_file():
+    if not isfile(path):
         path, _, name = text.partition(":")
-    return (Path(text), None) if Path(text).is_file() or ":" not in text else (Path(path), name)
+    return (Path(text), None) if isfile(text) or ":" not in text else (Path(path), name)
 
 
 def on_broker(config: "Config", work: "Callable[[Broker], Awaitable[T]]", *, create: bool = False) -> T:

@@ -25,10 +25,13 @@ class Snapshot(NamedTuple):
     digest: str
 
 
-def write(directory: Path, version: int, fill: Callable[[Path], None]) -> Snapshot:
+def write(
+    directory: Path, version: int, fill: Callable[[Path], None], setting: str = "run.directory"
+) -> Snapshot:
     """Let `fill` write the model's files, then publish them as `directory/v<version>` in one step.
 
-    Writing the same version again replaces it. Raises SnapshotError when the disk refuses.
+    Writing the same version again replaces it. Raises SnapshotError when the disk refuses, which names the
+    `setting` that the directory comes of.
     """
     place, draft = directory / f"v{version:08d}", directory / f".draft-v{version:08d}-{os.getpid()}"
     _clear(directory)  # first: what a crash left behind may be what fills the disk
@@ -47,7 +50,7 @@ def write(directory: Path, version: int, fill: Callable[[Path], None]) -> Snapsh
         shutil.rmtree(draft, ignore_errors=True)
         if cause:
             raise SnapshotError(
-                f"snapshot {place} could not be written: {cause}. Free space or set run.directory elsewhere."
+                f"snapshot {place} could not be written: {cause}. Free space or set {setting} elsewhere."
             ) from error
         raise
     return Snapshot(place, digest)

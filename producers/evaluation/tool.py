@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 
+from mentor_stream import disk
 from mentor_stream.config import ConfigError
 from producers.evaluation import report, results, suite
 from producers.evaluation.examination import Progress, examine
@@ -35,6 +36,7 @@ def evaluate(
         )
     others = {name: results.read(against / f"{name}.jsonl")[1] for name in chosen} if against else {}
     changed = {name: suite.changed(one, options) for name, one in chosen.items()}
+    disk.check_folder("--out", out)
     with ExitStack() as stack:
         filled = papers(asking, changed, out)
         for paper in filled:

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import msgspec
 
-from mentor_stream import plugins, snapshots
+from mentor_stream import disk, plugins, snapshots
 from mentor_stream.config import Config, ConfigError, RunConfig
 from mentor_stream.prompts import PromptConfig
 from mentor_stream.sampling import RolloutConfig, length_limits
@@ -75,6 +75,7 @@ def sample(progress: Progress, cases: Sequence[tuple[Any, Any]], **request: Any)
     `cases` are pairs as `trials.Case`, the rest is a Request. Raises ConfigError, SnapshotError.
     """
     asking = Request(**request)
+    disk.check_folder("--out", asking.out)
     with _held(asking) as model:
         return _Sampling(asking, model).report([Case(*case) for case in cases], progress)
 

@@ -82,7 +82,7 @@ class Retraining:
     def _write_policy(self) -> Path:
         policy = self._config.run.policy
         fill = self._export if self._version else partial(conversion.copy_files, policy)
-        return snapshots.write(self._request.folder / "snapshots", self._version, fill).path
+        return snapshots.write(self._request.folder / "snapshots", self._version, fill, "--to").path
 
     def _export(self, directory: Path) -> None:
         policy, learner = self._config.run.policy, self._learner

@@ -1,7 +1,7 @@
 """What `mentor-stream retrain` does, as it finds it by entry point (mentor_stream/tools.py)."""
 
+import os
 import sys
-import tempfile
 from pathlib import Path
 
 from mentor_stream import component, disk, snapshots
@@ -43,9 +43,7 @@ def retrain(
     if known is not None and len(known) <= version:
         raise ConfigError(f"--checkpoint is of version {version}: {place} ends there. Name an earlier one.")
     _check_recorded(recorded.run.broker, run, known[version] if known else None)
-    with disk.writing("--to", folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()  # or it would show after the first step
+    disk.check_folder("--to", folder)  # or it would show after the first step
     request = Request(
         url=recorded.run.broker,
         run=run,
@@ -67,8 +65,7 @@ def one_rank(text: str) -> None:
     """One of several, as launch.py has started it."""
     request = requests.decode(text)
     config = component.load_config(request.config)
-    launch.end_with_starter()
-    launch.check(config.of(TrainerConfig).ranks)
+    launch.take_part(config.of(TrainerConfig).ranks)
     _train(request, config)
 
 
@@ -126,7 +123,7 @@ def _begin(place: Path, policy: Path) -> int:
 
 def _check_folder(folder: Path, directory: Path) -> None:
     """Raises ConfigError for a folder that is somebody's, most of all the recorded run's."""
-    wanted, taken = folder.resolve(), directory.resolve()
+    wanted, taken = Path(os.path.realpath(folder)), directory.resolve()  # a loop of links is told later
     if wanted == taken or taken in wanted.parents:
         raise ConfigError(f"--to is {str(folder)!r}: that is in the recorded run's directory. Name another.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

@@ -51,7 +51,8 @@ def test_a_full_disk_is_named_and_nothing_is_left_on_it(
     assert done.returncode == 2, done.stderr
     told, *left = done.stderr.splitlines()
     assert told == (
-        f"mentor-stream: {out} could not be written: No space left on device. Nothing is left of it."
+        f"mentor-stream: {out} could not be written: No space left on device. Nothing is left of it. "
+        "Make room, or name another file."
     )
     assert left == []
 

@@ -119,6 +119,24 @@ def test_with_kept_replies_a_second_replay_says_the_same_byte_for_byte_and_asks_
     assert without["digest"] != first["digest"]
 
 
+def test_a_folder_that_takes_no_more_replies_ends_the_replay_in_a_line(
+    tmp_path: Path, recorded: str, endpoint: Endpoint
+):
+    """Not as so many failures of the guide."""
+    cache = tmp_path / "replies"
+    cache.mkdir()
+    for number in range(256):
+        (cache / f"{number:02x}").write_text("where a folder is wanted")
+    done = mentor_stream("replay", "--from", recorded, "--to", "full", "--cache", str(cache))
+    assert done.returncode == 2
+    (said,) = set(done.stderr.splitlines())
+    assert said == (
+        f"mentor-stream: --cache is '{cache}': it cannot be written (Not a directory). Make room, or name a "
+        "place elsewhere"
+    )
+    assert of(tmp_path, "full")[1] == []
+
+
 def test_what_is_asked_otherwise_is_asked_anew(tmp_path: Path, recorded: str, endpoint: Endpoint):
     cache = str(tmp_path / "replies")
     as_json("replay", "--from", recorded, "--to", "first", "--cache", cache)
