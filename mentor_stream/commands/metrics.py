@@ -1,5 +1,6 @@
 """`mentor-stream metrics`: what components measure, and how else a run's figures can be seen."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,29 +12,49 @@ app = typer.Typer(
     name="metrics", help="What components measure, and where else it can be seen.", no_args_is_help=True
 )
 
+SAID = (("what", "means"), ("normal", "normal"), ("otherwise", "act"))
+
 
 @app.command(
     "list",
     short_help="List every metric, and what to do when it moves.",
-    epilog="Example: mentor-stream metrics list --json",
+    epilog="Example: mentor-stream metrics list staleness",
 )
 def list_(
+    word: Annotated[
+        str | None, typer.Argument(metavar="[WORD]", help="Only those with it in their name or meaning.")
+    ] = None,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print them as docs/metrics.md has them.")
     ] = False,
     json: AsJson = False,
 ) -> None:
     """List every metric: what it means, what is normal, what to do when it moves."""
-    from mentor_stream.commands.output import print_json, table
+    from mentor_stream.commands.output import entries, print_json
+    from mentor_stream.config import ConfigError
     from mentor_stream.metrics import page
 
+    if word and markdown:
+        raise typer.BadParameter("--markdown prints all of them: leave the WORD out")
+    found = [one for one in page.document() if word is None or _holds(one, word)]
+    if not found:
+        raise ConfigError(
+            f"no metric has {word!r} in its name or meaning: mentor-stream metrics list has all"
+        )
     if json:
-        print_json({"metrics": page.document()})
+        print_json({"metrics": found})
     elif markdown:
         typer.echo(page.markdown(), nl=False)
     else:
-        rows = [[str(m["name"]), str(m["unit"]), str(m["means"]), str(m["act"])] for m in page.document()]
-        table(["metric", "unit", "what it is", "when it moves"], rows)
+        entries((str(m["name"]), _aside(m), [(label, str(m[key])) for label, key in SAID]) for m in found)
+
+
+def _holds(metric: Mapping[str, object], word: str) -> bool:
+    return any(word.casefold() in str(metric[key]).casefold() for key in ("name", "means"))
+
+
+def _aside(metric: Mapping[str, object]) -> str:
+    return ", ".join(filter(None, (str(metric["kind"]), str(metric["unit"]))))
 
 
 @app.command(

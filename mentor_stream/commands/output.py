@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 ENDLESS = 10_000
+Entry = tuple[str, str, Sequence[tuple[str, str]]]
+"""A name, a word beside it, and what is said of it: each a label and a text."""
 
 
 def print_json(document: dict[str, Any]) -> None:
@@ -45,6 +47,29 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], title: str = ""
     for row in rows:
         made.add_row(*map(Text, row))
     _print(made, sys.stdout)
+
+
+def entries(items: Iterable[Entry]) -> None:
+    """Print each under its name, what is said of it below and indented.
+
+    As wide as the terminal, or whole plain lines into a pipe.
+    """
+    from rich.console import Console, Group
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(file=sys.stdout) if sys.stdout.isatty() else None
+    for name, aside, said in items:
+        if console is None:
+            lines = [f"{name}  {aside}".rstrip(), *(f"  {label}: {text}" for label, text in said), ""]
+            typer.echo("\n".join(lines))
+            continue
+        below = Table.grid(padding=(0, 1))
+        for label, text in said:
+            below.add_row(Text(label, style="dim"), Text(text, overflow="fold"))
+        head = Text.assemble((name, "bold cyan"), "  ", (aside, "dim"), overflow="fold")
+        console.print(Group(head, Padding(below, (0, 0, 1, 2))))
 
 
 def _print(made: "Table", out: IO[str]) -> None:
