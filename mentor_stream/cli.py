@@ -3,14 +3,12 @@
 Starting it imports typer only; each command imports what it needs.
 """
 
-import errno
 import os
 import sys
 from pathlib import Path
 
 import typer
 
-from mentor_stream.causes import causes
 from mentor_stream.commands import (
     archive,
     check,
@@ -67,39 +65,16 @@ def main() -> None:
         sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
     try:
         app()
-    except components.Passing as passing:
-        for said in str(passing).splitlines():
-            typer.echo(f"mentor-stream: {said}", err=True)
-        sys.exit(75)
     except Exception as error:
-        from mentor_stream import legible
+        from mentor_stream import exits
 
-        found = causes(error)
-        if not all(map(_is_users, found)):
+        if (end := exits.of_command(error)) is None:
             raise
-        for cause in found:
-            said = (
-                f"what it prints cannot be written: {os.strerror(errno.ENOSPC)}" if _is_full(cause) else cause
-            )
-            typer.echo("\n".join(map(legible.line, f"mentor-stream: {said}".split("\n"))), err=True)
-        sys.exit(2)
+        exits.say_and_leave(end)
     except BaseExceptionGroup as group:  # what trio makes of Ctrl-C
         if group.split(KeyboardInterrupt)[1] is not None:
             raise
         sys.exit(130)
-
-
-def _is_full(error: BaseException) -> bool:
-    """Whether the disk behind the output is."""
-    return isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None
-
-
-def _is_users(error: BaseException) -> bool:
-    from mentor_stream.broker.base import BrokerError
-    from mentor_stream.config import ConfigError
-    from mentor_stream.snapshots import SnapshotError
-
-    return isinstance(error, ConfigError | BrokerError | SnapshotError) or _is_full(error)
 
 
 if __name__ == "__main__":

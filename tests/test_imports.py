@@ -21,7 +21,7 @@ PACKAGES = {
 LAYERS = (
     {"drafts"},
     {"answers", "broker", "causes", "legible", "complaints", "config", "snapshots"},
-    {"disk", "metrics", "plugins", "prompts", "topics"},
+    {"disk", "exits", "metrics", "plugins", "prompts", "topics"},
     {"process", "sampling", "sizing", "stream", "workers"},
     {"releases", "telemetry"},
     {"supervisor"},

@@ -4,7 +4,9 @@ import sys
 from pathlib import Path
 
 from mentor_stream.component import load_config
+from trainer import ending
 from trainer.component import run
 
 if __name__ == "__main__":
-    run(load_config(Path(sys.argv[1])))
+    with ending.as_rank():
+        run(load_config(Path(sys.argv[1])))

@@ -87,8 +87,7 @@ def run(config: Config) -> None:
     """
     ranks = config.of(TrainerConfig).ranks
     if launch.is_rank():
-        launch.end_with_starter()
-        launch.check(ranks)
+        launch.take_part(ranks)
     elif ranks > 1:
         if code := launch.run([sys.executable, "-m", "trainer", str(config.path)], ranks):
             sys.exit(code)

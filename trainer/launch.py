@@ -13,8 +13,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from mentor_stream.config import ConfigError
+from mentor_stream.exits import MISTAKE, PASSING
+from trainer import ending, stopping
 
 GRACE = 10.0
 """Seconds that the other ranks have to say what they know of it once one has failed."""
@@ -35,10 +38,30 @@ def rank() -> int:
 
 
 def run(command: Sequence[str], ranks: int, grace: float = GRACE) -> int:
-    """Run it once for each rank, to the end of all; the exit code of the first that failed, or 0.
+    """Run it once for each rank, to the end of all; the exit code, 0 if none failed (see `exit_code`).
 
     Where one fails the others are killed after `grace` seconds: they would wait for it, some for days.
     """
+    with ending.expected():
+        codes = _run(command, ranks, grace)
+        if found := ending.told():
+            ending.say(found)
+            return found.code
+    return exit_code(codes)
+
+
+def exit_code(codes: Sequence[int]) -> int:
+    """What all came to, of the exit codes of ranks in the order in which they ended (negative: signals).
+
+    One that knows what is wrong counts before those that end of its end.
+    """
+    failed = [code if code > 0 else 128 - code for code in codes if code]
+    foreseen = [code for code in failed if code in (MISTAKE, PASSING)]
+    return next(iter(foreseen + failed), 0)
+
+
+def _run(command: Sequence[str], ranks: int, grace: float) -> list[int]:
+    """Their exit codes in the order in which they ended."""
     port = _free_port()
     started = [_start(command, rank, ranks, port) for rank in range(ranks)]
     asked: list[int] = []
@@ -52,20 +75,26 @@ def run(command: Sequence[str], ranks: int, grace: float = GRACE) -> int:
         signal.signal(number, pass_on)
     running = {process.pid: rank for rank, process in enumerate(started)}
     end = threading.Timer(grace, _kill, [started])
-    failed = 0
+    codes: list[int] = []
     while running:
         pid, status = os.wait()
         rank, code = running.pop(pid), os.waitstatus_to_exitcode(status)
         started[rank].returncode = code
-        if code and not failed:
-            failed = code if code > 0 else 128 - code
-            if failed - 128 in asked:
-                continue
-            how = f"exit code {code}" if code > 0 else signal.Signals(-code).name
-            sys.stderr.write(f"trainer: rank {rank} of {ranks} ended with {how}; so do the others\n")
+        failed = code and exit_code([code]) - 128 not in asked
+        if failed and not any(codes) and ending.told() is None:
+            sys.stderr.write(f"trainer: rank {rank} of {ranks} ended with {how(code)}; so do the others\n")
+        codes.append(code)
+        if rank == 0 and -code in asked:  # while it started: it has told nobody to leave
+            _kill(started)
+        elif failed and end.ident is None:
             end.start()
     end.cancel()
-    return failed
+    return codes
+
+
+def how(code: int) -> str:
+    """An exit code in words."""
+    return f"exit code {code}" if code > 0 else signal.Signals(-code).name
 
 
 def check(ranks: int) -> None:
@@ -76,6 +105,14 @@ def check(ranks: int) -> None:
             f"trainer: {started} processes were started, and tensor_parallel x pipeline_parallel x "
             f"context_parallel x data_parallel is {ranks}. Start as many, or set trainer.data_parallel"
         )
+
+
+def take_part(ranks: int) -> None:
+    """Be one of so many. Raises ConfigError where somebody else has started more or fewer."""
+    end_with_starter()
+    if rank() != 0:  # from its first moment: what is sent to all is for rank 0 to decide about
+        stopping.ignore()
+    check(ranks)
 
 
 def end_with_starter() -> None:
@@ -112,7 +149,8 @@ def _kill(processes: Sequence["subprocess.Popen[bytes]"]) -> None:
 
 def _pass_on(process: "subprocess.Popen[bytes]", received: int) -> None:
     if process.returncode is None:
-        os.kill(process.pid, received)
+        with suppress(ProcessLookupError):  # it has ended this moment
+            os.kill(process.pid, received)
 
 
 def _free_port() -> int:

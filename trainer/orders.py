@@ -8,7 +8,7 @@ import msgspec
 from torch import Tensor
 
 from mentor_stream.config import Config
-from trainer import ranks, stopping
+from trainer import ranks
 from trainer.config import TrainerConfig
 from trainer.learning.learner import Learner
 from trainer.learning.steps import Step
@@ -109,7 +109,6 @@ def run(config: Config, lead: Callable[[AllRanks], int | None]) -> None:
 
 def follow(learner: Learner) -> None:
     """On every rank but 0: do what is ordered until told to leave."""
-    stopping.ignore()
     while True:
         match msgspec.msgpack.decode(ranks.receive(), type=Order):
             case Train(sizes):

@@ -18,6 +18,8 @@ from megatron.core.dist_checkpointing.strategies.filesystem_async import FileSys
 from megatron.core.dist_checkpointing.strategies.torch import TorchDistSaveShardedStrategy
 from torch.distributed.checkpoint.api import CheckpointException
 
+from trainer.ending import OfAll
+
 
 def save(state: dict[str, Any], directory: Path) -> None:
     """Write every rank's part, and the random state. All ranks call it with the same directory.
@@ -43,7 +45,13 @@ def _as_an_error() -> Generator[None]:
     try:
         yield
     except CheckpointException as error:
-        raise RuntimeError(str(error)) from error
+        raise OfAll("; ".join(_reasons(error))) from error
+
+
+def _reasons(error: CheckpointException) -> list[str]:
+    """In a line each, without the ranks that have them and their tracebacks."""
+    causes = [cause for cause, _ in error.failures.values()]
+    return list(dict.fromkeys(" ".join(str(cause).split()) or type(cause).__name__ for cause in causes))
 
 
 class _InProcess(TorchDistSaveShardedStrategy):

@@ -1,6 +1,5 @@
 """`mentor-stream feed`, `rollout`, `mentor`, `train`, `evaluate`: one component of a run."""
 
-import errno
 from pathlib import Path
 
 import typer
@@ -8,10 +7,6 @@ import typer
 from mentor_stream.commands.arguments import ConfigFile
 
 app = typer.Typer()
-
-
-class Passing(Exception):
-    """What stopped a component, in a line for each cause, and may be over when it is started again."""
 
 
 @app.command(epilog="Example: mentor-stream feed examples/chain/demo.toml")
@@ -45,6 +40,7 @@ def evaluate(config: ConfigFile) -> None:
 
 
 def _run(name: str, config: Path) -> None:
+    from mentor_stream import exits
     from mentor_stream.component import check, components, load_config
 
     loaded = load_config(config)
@@ -53,24 +49,6 @@ def _run(name: str, config: Path) -> None:
     try:
         components()[name].run(loaded)
     except Exception as error:
-        if said := _passing(error):
-            raise Passing("\n".join(said)) from error
-        raise
-
-
-def _passing(error: Exception) -> list[str]:
-    """The causes, if all are of a broker, a store or a disk that may be well again; else none."""
-    from mentor_stream.causes import causes
-
-    found = causes(error)
-    return list(map(str, found)) if all(map(_passes, found)) else []
-
-
-def _passes(cause: Exception) -> bool:
-    from mentor_stream.broker.base import BrokerError, OffsetGap
-    from mentor_stream.snapshots import SnapshotError
-
-    if isinstance(cause, OffsetGap):  # it stays until somebody decides about it
-        return False
-    full = isinstance(cause, OSError) and cause.errno == errno.ENOSPC
-    return full or isinstance(cause, BrokerError | SnapshotError)
+        if (end := exits.of_component(error)) is None:
+            raise
+        exits.say_and_leave(end)

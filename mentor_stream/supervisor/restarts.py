@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
+from mentor_stream.exits import MISTAKE
 from mentor_stream.supervisor.config import SupervisorConfig
-
-MISTAKE = 2
-"""The exit code of a component whose config, data or stream somebody must mend first."""
 
 
 def is_hopeless(code: int) -> bool:

@@ -48,7 +48,7 @@ def _start(recording: Recording, rank: int, port: int) -> Node:
         for name, _, value in (word.partition("=") for word in container["args"])
     ]
     log = (recording.directory / "log").open("ab")
-    command = [sys.executable, "-W", "ignore", "-m", "torch.distributed.run", *arguments]
+    command = [sys.executable, "-W", "ignore", "-m", "trainer.torchrun", *arguments]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     return subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
 
@@ -73,7 +73,7 @@ def test_a_trainer_that_lost_a_node_goes_on_and_one_that_is_asked_to_stop_saves_
     recording.await_release(first, lambda release: release.policy_version > reached)
     for node in (first, second):  # as when their Job is deleted
         node.send_signal(signal.SIGTERM)
-    assert 0 not in [first.wait(SECONDS), second.wait(SECONDS)], recording.log()
+    assert [first.wait(SECONDS), second.wait(SECONDS)] == [128 + signal.SIGTERM] * 2, recording.log()
     kept = recording.checkpoint()
     assert kept is not None, recording.log()
     assert kept.state.version > reached

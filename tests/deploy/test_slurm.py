@@ -5,11 +5,13 @@ import re
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 from torch.distributed.run import get_args_parser
 
 from tests.deploy.dockerfile import ROOT
 from tests.deploy.test_docker import linted
+from trainer.ending import Told
 
 SLURM = ROOT / "deploy" / "slurm"
 SCRIPTS = [*sorted(SLURM.glob("*.sbatch")), SLURM / "submit", SLURM / "prepare"]
@@ -28,6 +30,7 @@ wc --lines < "$SAID"
 """
 SAYS_ITS_NAME = """#!/bin/bash
 echo "$(basename "$0") $*" >> "$SAID"
+if [[ -n ${FOUND:-} && $1 == -m ]]; then echo "$FOUND" > "$MENTOR_STREAM_ENDING"; fi
 if [[ $1 == check ]]; then exit "${CHECKED:-0}"; fi
 exit "${CODE:-0}"
 """
@@ -39,7 +42,7 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     programs = tmp_path / "venv" / "bin"
     programs.mkdir(parents=True)
     stand_ins = {"srun": SRUN, "scontrol": SCONTROL, "sbatch": SBATCH}
-    for name in ("mentor-stream", "torchrun"):
+    for name in ("mentor-stream", "python"):
         stand_ins[name] = SAYS_ITS_NAME
     for name, text in stand_ins.items():
         (programs / name).write_text(text)
@@ -88,9 +91,10 @@ def test_the_trainer_s_nodes_agree_on_who_they_are_and_where_they_meet(said: Pat
     assert "--nnodes=2 --nproc-per-node=8" in first
     assert "--master-addr=one --master-port=20123" in first
     assert first.replace("--node-rank=0", "--node-rank=1") == second != first
-    asked = get_args_parser().parse_args(first.split()[1:])
-    assert (asked.module, asked.training_script) == (True, "trainer")
-    assert asked.training_script_args == [str(said.with_name("run.toml"))]
+    program, is_module, module, *options, config = first.split()
+    assert (program, is_module, module) == ("python", "-m", "trainer.torchrun")
+    assert get_args_parser().parse_args([*options, "trainer"]).nnodes == "2"
+    assert config == str(said.with_name("run.toml"))
 
 
 def test_a_trainer_that_was_stopped_is_queued_again_but_not_for_ever(said: Path) -> None:
@@ -109,11 +113,28 @@ def test_a_trainer_with_a_mistake_in_its_config_ends_at_once_and_is_not_queued_a
 def test_a_check_that_fails_otherwise_does_not_keep_the_trainer_from_its_tries(said: Path) -> None:
     run("trainer.sbatch", said, CHECKED="1", CODE="1")
     lines = said.read_text().splitlines()
-    assert [line.split()[0] for line in lines] == ["mentor-stream", "torchrun", "torchrun", "requeue"]
+    assert [line.split()[0] for line in lines] == ["mentor-stream", "python", "python", "requeue"]
 
 
 def test_a_trainer_that_was_queued_again_is_not_ended_by_its_check(said: Path) -> None:
     run("trainer.sbatch", said, CHECKED="2", CODE="1", SLURM_RESTART_COUNT="1")
+    assert said.read_text().splitlines()[-1] == "requeue 123"
+
+
+@pytest.mark.parametrize("restarts", ["0", "3"])
+def test_a_mistake_that_only_a_rank_finds_ends_the_job_too(restarts: str, said: Path) -> None:
+    """And what another job of this number left behind is not its own."""
+    found = msgspec.json.encode(Told(2, ["mentor-stream: run.policy is ..."], "host:1")).decode()
+    done = run("trainer.sbatch", said, CODE="143", FOUND=found, SLURM_RESTART_COUNT=restarts)
+    assert done.returncode == 2
+    assert "requeue" not in said.read_text()
+    run("trainer.sbatch", said, CODE="143")
+    assert said.read_text().splitlines()[-1] == "requeue 123"
+
+
+def test_what_a_rank_finds_that_may_pass_is_tried_again(said: Path) -> None:
+    found = msgspec.json.encode(Told(75, ["mentor-stream: the broker is away"], "host:2")).decode()
+    run("trainer.sbatch", said, CODE="75", FOUND=found)
     assert said.read_text().splitlines()[-1] == "requeue 123"
 
 

@@ -42,9 +42,9 @@ def started(demo: Demo, hosts: dict[str, Host]) -> dict[str, Process]:
     """The run's processes: the trainer's two ranks on a host each, the feeder beside the first."""
     first, second, sampler, teacher = (hosts[name] for name in ("first", "second", "sampler", "teacher"))
     (port,) = free_ports(1)
-    ranks = ["torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1"]
+    ranks = ["trainer.torchrun", "--nnodes", "2", "--nproc-per-node", "1"]
     ranks += ["--master-addr", first.address, "--master-port", str(port)]
-    train, config = ["-m", "trainer", str(demo.config)], str(demo.config)
+    config = str(demo.config)
 
     def start(host: Host, name: str, command: list[str]) -> Process:
         # gloo takes the interface that the machine's name leads to, and here all have the machine's name
@@ -55,8 +55,8 @@ def started(demo: Demo, hosts: dict[str, Host]) -> dict[str, Process]:
     return {
         "rollout": start(sampler, "rollout", ["mentor_stream.cli", "rollout", config]),
         "mentor": start(teacher, "mentor", ["mentor_stream.cli", "mentor", config]),
-        "rank-1": start(second, "rank-1", [*ranks, "--node-rank", "1", *train]),
-        "rank-0": start(first, "rank-0", [*ranks, "--node-rank", "0", *train]),
+        "rank-1": start(second, "rank-1", [*ranks, "--node-rank", "1", config]),
+        "rank-0": start(first, "rank-0", [*ranks, "--node-rank", "0", config]),
         "feeder": start(first, "feeder", ["mentor_stream.cli", "feed", config]),
     }
 
@@ -77,14 +77,12 @@ async def gets_on(demo: Demo, stream: Stream, processes: dict[str, Process]) -> 
 
 
 async def stop(processes: dict[str, Process]) -> None:
-    """As an orchestrator does; torchrun makes another code of its ranks' 143."""
+    """As an orchestrator does."""
     for process in processes.values():
         process.terminate()
     with anyio.fail_after(60):
         codes = {name: await ended(process) for name, process in processes.items()}
-    assert {name: code for name, code in codes.items() if "rank" not in name} == dict.fromkeys(
-        ("rollout", "mentor", "feeder"), 143
-    )
+    assert codes == dict.fromkeys(processes, 143)
 
 
 async def test_a_run_over_five_hosts_goes_on_when_one_after_the_other_is_cut_off_and_loses_nothing(

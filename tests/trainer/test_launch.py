@@ -99,6 +99,54 @@ def test_a_signal_is_passed_on_to_the_first_rank_alone_and_how_long_it_takes_is_
         assert process.wait(60) == 0
 
 
+def test_where_the_first_rank_dies_of_a_signal_since_it_still_starts_the_others_are_not_waited_for() -> None:
+    """They would wait for it for days."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+        default = "if rank == 0: [signal.signal(n, signal.SIG_DFL) for n in launch.PASSED_ON]"
+        with started(f"{default}\nsay()\nwhile True: signal.pause()") as process:
+            handles = [os.pidfd_open(pid) for pid in pids(process)]
+            process.send_signal(number)
+            assert process.wait(60) == 128 + number
+            assert process.stderr
+            assert process.stderr.read() == ""
+        assert_ended(handles)
+
+
+@pytest.mark.parametrize(
+    ("codes", "code"),
+    [
+        ([0, 0], 0),
+        ([-9, 1], 137),
+        ([1, -9], 1),
+        ([1, 2], 2),
+        ([1, 75, 2], 75),
+        ([143, 0, 0], 143),
+        ([-15, -9], 143),
+    ],
+)
+def test_whoever_knows_what_is_wrong_gives_the_exit_code_and_otherwise_the_first_to_fail(
+    codes: list[int], code: int
+) -> None:
+    assert launch.exit_code(codes) == code
+
+
+def test_what_one_rank_has_told_is_said_once_and_gives_the_exit_code() -> None:
+    """The other two end of the same, and of its end."""
+    told = """
+from mentor_stream.config import ConfigError
+from trainer import ending
+with ending.as_rank():
+    if rank == 2:
+        while ending.told() is None: time.sleep(0.01)
+        raise RuntimeError("Connection closed by peer")
+    raise ConfigError("run.name is wrong")
+"""
+    with started(told) as process:
+        assert process.wait(60) == 2
+        assert process.stderr
+        assert process.stderr.read() == "mentor-stream: run.name is wrong\n"
+
+
 def test_ranks_end_when_whoever_started_them_is_killed() -> None:
     with started("say()\nwhile True: signal.pause()") as process:
         handles = [os.pidfd_open(pid) for pid in pids(process)]

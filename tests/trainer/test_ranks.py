@@ -1,9 +1,9 @@
 """The trainer as several processes, over a recorded stream: killed, short of room, refused."""
 
 import os
-import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -103,15 +103,66 @@ def test_ranks_end_before_a_checkpoint_of_another_policy(
 ) -> None:
     shutil.copytree(whole(TENSOR).directory / "checkpoints", tmp_path / "checkpoints")
     recording = recorded(tmp_path, policy_of("qwen3"), sampled_groups(policy_of("qwen3"), 1), TENSOR)
-    assert recording.start().wait(60) == 1
-    assert "started from another policy" in recording.log()
-    # which of two that have ended is heard of first, nobody can say
-    assert re.search(r"rank [01] of 2 ended with exit code 1; so do the others", recording.log())
+    assert recording.start().wait(60) == 2
+    [line] = recording.log().splitlines()
+    assert line.startswith("mentor-stream: run.policy is ")
+    assert "started from another policy" in line
+
+
+def machines(recording: Recording, **environment: str) -> "list[subprocess.Popen[bytes]]":
+    """A rank on each of two, as a cluster starts them."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    place = ["--master-addr=127.0.0.1", f"--master-port={port}", "--nnodes=2", "--nproc-per-node=1"]
+    command = [sys.executable, "-W", "ignore", "-m", "trainer.torchrun", *place]
+    return [
+        subprocess.Popen(
+            [*command, f"--node-rank={number}", str(recording.directory / "run.toml")],
+            env=os.environ | {"OMP_NUM_THREADS": "1"} | environment,
+            stdout=(recording.directory / "log").open("ab"),
+            stderr=subprocess.STDOUT,
+        )
+        for number in range(2)
+    ]
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["with a place in common", "without"])
+def test_of_several_machines_that_of_the_rank_that_found_it_says_it_and_ends_so(
+    tmp_path: Path, policy_of: Callable[..., Path], whole: Callable[[str], Recording], shared: bool
+) -> None:
+    shutil.copytree(whole(TENSOR).directory / "checkpoints", tmp_path / "checkpoints")
+    recording = recorded(tmp_path, policy_of("qwen3"), sampled_groups(policy_of("qwen3"), 1), TENSOR)
+    environment = {"MENTOR_STREAM_ENDING": str(tmp_path / "ending")} if shared else {}
+    processes = machines(recording, **environment)
+    assert [process.wait(120) for process in processes] == [2, 2 if shared else 1]
+    said = [line for line in recording.log().splitlines() if "started from another policy" in line]
+    assert len(said) == 1
+    assert said[0].startswith("mentor-stream: run.policy is ")
+    assert ("rank 1 has lost another" in recording.log()) == (not shared)
+    assert "Traceback" not in recording.log()
+
+
+def test_several_machines_that_are_asked_to_stop_keep_their_place_and_end_as_one_does(
+    tmp_path: Path, policy_of: Callable[..., Path], whole: Callable[[str], Recording], groups: list[Group]
+) -> None:
+    recording = recorded(tmp_path, policy_of(), groups, TENSOR)
+    processes = machines(recording)
+    recording.await_release(processes[0], lambda release: release.policy_version >= 1)
+    for process in reversed(processes):
+        process.send_signal(signal.SIGTERM)
+    assert [process.wait(60) for process in processes] == [128 + signal.SIGTERM] * 2, recording.log()
+    assert "asked to stop" in recording.log()
+    recording.finish()
+    assert recording.measured("loss") == whole(TENSOR).measured("loss")
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path, whole: Callable[[str], Recording]) -> list[str]:
-    """Before a command: its checkpoints have a file system with room for two and a half, then with enough."""
+    """Before a command: its checkpoints have a file system with room for two and a half, then with enough.
+
+    The first time it is to end with 75.
+    """
     places = sorted((whole(TENSOR).directory / "checkpoints").iterdir())
     one = sum(-(-f.stat().st_size // 4096) * 4096 for f in places[-1].rglob("*") if f.is_file())
     mount = f"mount -t tmpfs -o size={5 * one // 2} tmpfs {tmp_path / 'checkpoints'}"
@@ -120,7 +171,7 @@ def small_disk(tmp_path: Path, whole: Callable[[str], Recording]) -> list[str]:
     if not shutil.which("unshare") or subprocess.run([*begin, mount], capture_output=True).returncode:
         pytest.skip("needs the right to mount a small file system: Linux with user namespaces")
     again = f'mount -o remount,size=1g {tmp_path / "checkpoints"} && "$@"'
-    return [*begin, f'{mount} && if "$@"; then echo "there was room"; exit 1; fi; {again}', "sh"]
+    return [*begin, f'{mount}; "$@"; [ $? = 75 ] || exit 1; {again}', "sh"]
 
 
 def test_ranks_end_on_a_full_disk_and_go_on_when_there_is_room(
@@ -135,7 +186,10 @@ def test_ranks_end_on_a_full_disk_and_go_on_when_there_is_room(
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "No space left on device" in done.stderr
-    assert "Free space or set run.directory elsewhere" in done.stderr
+    [said] = [line for line in done.stderr.splitlines() if "No space left on device" in line]
+    assert said.startswith("mentor-stream: snapshot ")
+    assert said.endswith("Free space or set run.directory elsewhere.")
+    assert "Traceback" not in done.stderr
+    assert "so do the others" not in done.stderr
     assert "resumed version 4" in done.stderr
     assert recording.measured("loss") == whole(TENSOR).measured("loss")

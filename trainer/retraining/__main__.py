@@ -2,7 +2,10 @@
 
 import sys
 
+from mentor_stream import exits
+from trainer import ending
 from trainer.retraining.tool import one_rank
 
 if __name__ == "__main__":
-    one_rank(sys.argv[1])
+    with ending.as_rank(exits.of_command):
+        one_rank(sys.argv[1])
