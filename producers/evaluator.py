@@ -27,7 +27,7 @@ from mentor_stream.topics import TopicsConfig
 from producers import policy
 from producers.datasets import reading
 from producers.datasets.base import DataConfig, Dataset
-from producers.examiner import ENGINES, Examiner, demand, examining
+from producers.examiner import ENGINES, Examiner, demand, examining, wants_sending
 from producers.judging.judge import RewardConfig
 from producers.schedule import Schedule
 from producers.tokenizer import PolicyTokenizer
@@ -221,6 +221,11 @@ def _engine_problems(config: Config) -> Iterable[str]:
     table, setting = engine(config)
     if problems := plugins.check(ENGINES, table, setting):
         yield from problems
+    elif setting == "evaluate.engine" and wants_sending(table, setting):
+        yield (
+            f"evaluate.engine.weights is {table['weights']!r}: the trainer sends none any more once it is "
+            "done, and keeps no policy until the evaluator is. Set it to 'snapshot'."
+        )
     elif setting == "rollout.engine" and getattr(
         plugins.load(ENGINES, table["kind"], setting), "EXCLUSIVE", False
     ):

@@ -57,12 +57,20 @@ def demand(config: Config, limits: LengthLimits, samples: int) -> Demand:
         prompt_tokens=min(limits.prompt, room),
         completion_tokens=limits.completion,
         store=store(config.run),
+        sender=config.run.weights_from,
     )
 
 
 def store(run: RunConfig) -> str | None:
     """URL of the object storage that policies are in, if they are."""
     return run.snapshots if run.snapshots and snapshots.local(run.snapshots) is None else None
+
+
+def wants_sending(table: Mapping[str, Any], setting: str) -> bool:
+    """Whether the engine of this table, which passed its check, has its weights sent by the trainer."""
+    plugin, options = plugins.configure(ENGINES, table, setting)
+    is_sent: Any = getattr(plugin, "is_sent", None)
+    return bool(is_sent and is_sent(options))
 
 
 def engine_table(option: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ async def install(engine: Engine, release: PolicyRelease, first: Path | None = N
 
     Raises SnapshotError when it is gone or damaged, StoreError when the store, or the way to it, does not do.
     """
-    if is_remote(release) and isinstance(engine, Elsewhere):
+    if isinstance(engine, Elsewhere) and engine.fetches(release.uri):
         await engine.load_from(release.uri, release.digest, release.policy_version)
         return
     if release.policy_version == 0 and first is not None:
@@ -35,8 +35,10 @@ async def install(engine: Engine, release: PolicyRelease, first: Path | None = N
         await engine.load(path, release.policy_version)
 
 
-def is_remote(release: PolicyRelease) -> bool:
-    """Whether the snapshot has to be fetched."""
+def is_remote(engine: Engine, release: PolicyRelease) -> bool:
+    """Whether the snapshot has to be fetched, or sent."""
+    if isinstance(engine, Elsewhere) and engine.fetches(release.uri):
+        return True
     return snapshots.local(release.uri) is None
 
 
@@ -69,7 +71,7 @@ class NewestPolicy:
 
     async def refresh(self) -> None:
         """Load the newest release unless it is in use already; one that has to be fetched comes by itself."""
-        if self._engine.version is None or not (self._newest and is_remote(self._newest)):
+        if self._engine.version is None or not (self._newest and is_remote(self._engine, self._newest)):
             await self._keep_up()
 
     async def _keep_up(self) -> None:

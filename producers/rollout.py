@@ -31,8 +31,8 @@ from mentor_stream.topics import TopicsConfig
 from producers import groups, policy
 from producers.batches import batched
 from producers.collapse import collapsed
-from producers.engines.base import Sample
-from producers.examiner import ENGINES, Examiner, demand, examining
+from producers.engines.base import Sample, unsent
+from producers.examiner import ENGINES, Examiner, demand, examining, wants_sending
 from producers.groups import Asked
 from producers.judging.judge import RewardConfig
 from producers.policy import NewestPolicy
@@ -190,6 +190,8 @@ def _engine_problems(config: Config) -> Iterable[str]:
     table = config.of(RolloutConfig).engine
     problems = plugins.check(ENGINES, table, "rollout.engine")
     yield from problems
+    if not problems and wants_sending(table, "rollout.engine") and config.run.weights_from is None:
+        yield unsent("rollout.engine", table["weights"])
     supervisor = config.sections.get(SupervisorConfig.table)
     workers = supervisor.rollout_workers if isinstance(supervisor, SupervisorConfig) else 1
     if (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mentor_stream.config import Config
 from mentor_stream.snapshots import StoreError
-from trainer import orders, stopping
+from trainer import orders, sending, stopping
 from trainer.checkpoint import Checkpoints
 from trainer.config import TrainerConfig
 from trainer.health import Health
@@ -21,8 +21,9 @@ from trainer.intake.stream import TrainerStream
 from trainer.journal import Journal
 from trainer.learning import reference
 from trainer.orders import AllRanks
-from trainer.release import releases
+from trainer.release import place, releases
 from trainer.report import Report
+from trainer.sending import Keeper
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +42,8 @@ def run(config: Config) -> None:
     logging.getLogger("megatron").setLevel(logging.WARNING)
 
     def lead(everyone: AllRanks) -> int | None:
-        with streams.connect(config) as stream:
-            return Lead(config, everyone, stream).run()
+        with streams.connect(config) as stream, sending.beside(config.run, place(config.run)) as keeper:
+            return Lead(config, everyone, stream, keeper).run()
 
     orders.run(config, lead)
 
@@ -50,9 +51,11 @@ def run(config: Config) -> None:
 class Lead:
     """Rank 0: the only one that talks to the stream."""
 
-    def __init__(self, config: Config, learner: AllRanks, stream: TrainerStream) -> None:
+    def __init__(
+        self, config: Config, learner: AllRanks, stream: TrainerStream, keeper: Keeper | None = None
+    ) -> None:
         self.config, self.settings = config.run, config.of(TrainerConfig)
-        self.learner, self.stream = learner, stream
+        self.learner, self.stream, self.keeper = learner, stream, keeper
         self.version = self.step = self.saved = 0
         """Batches trained, optimizer steps taken, and the version of the last checkpoint."""
         directory, settings = self.config.directory, self.settings
@@ -80,6 +83,8 @@ class Lead:
         self._release(final=self.is_over)
         try:
             while not self.is_over and not self.stop.is_set():
+                if self.keeper:
+                    self.keeper.check()
                 self._turn()
         except StoreError:  # what was learned is not lost with it
             if self.saved != self.version:

@@ -117,11 +117,14 @@ class Releases:
 
 def releases(run: RunConfig, settings: TrainerConfig, stream: TrainerStream) -> Releases:
     """Of a run, where its config has them."""
-    if run.snapshots is None:
-        return Releases(run.directory / "snapshots", stream, settings.keep_snapshots)
-    place = snapshots.local(run.snapshots)
-    if place is not None:
-        return Releases(place / run.name, stream, settings.keep_snapshots)
-    url = f"{run.snapshots.rstrip('/')}/{run.name}"
-    uploads = Uploads(url, settings.keep_snapshots, settings.upload_seconds)
-    return Releases(run.directory / "snapshots", stream, settings.keep_snapshots, uploads)
+    uploads = None
+    if run.snapshots is not None and snapshots.local(run.snapshots) is None:
+        url = f"{run.snapshots.rstrip('/')}/{run.name}"
+        uploads = Uploads(url, settings.keep_snapshots, settings.upload_seconds)
+    return Releases(place(run), stream, settings.keep_snapshots, uploads)
+
+
+def place(run: RunConfig) -> Path:
+    """The trainer's own directory of snapshots."""
+    named = None if run.snapshots is None else snapshots.local(run.snapshots)
+    return run.directory / "snapshots" if named is None else named / run.name

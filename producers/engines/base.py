@@ -38,6 +38,8 @@ class Demand:
     completion_tokens: int
     store: str | None = None
     """URL of the object storage that snapshots come from; None: they are in directories that servers see."""
+    sender: str | None = None
+    """`host:port` from which the trainer sends weights to engines that ask for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +52,23 @@ class Lanes:
     """Prompts that one call should bring; None: as many as there are to ask together."""
 
 
+def unsent(setting: str, weights: str) -> str:
+    """That an engine wants its weights sent and nobody sends them."""
+    return (
+        f"{setting}.weights is {weights!r}, and run.weights_from is left out, so that the trainer sends no "
+        "weights. Set it to host:port, the trainer's host as the servers reach it and a free port there, or "
+        f"set {setting}.weights to 'snapshot'."
+    )
+
+
 @runtime_checkable
 class Elsewhere(Protocol):
-    """An engine whose weights are on other machines, which fetch by themselves what is in object storage."""
+    """An engine whose weights are on other machines, which get by themselves what is in object storage, or
+    what the trainer sends."""
+
+    def fetches(self, uri: str) -> bool:
+        """Whether they get the snapshot at `uri` by themselves: then nobody else has to."""
+        ...
 
     async def load_from(self, uri: str, digest: str, version: int) -> None:
         """As Engine.load, of the snapshot at `uri` whose manifest has this digest. What is sampled meanwhile
@@ -62,7 +78,8 @@ class Elsewhere(Protocol):
 
 class Engine(Protocol):
     """Samples from the newest weights it was given. A plugin: `Config`, `build(config, demand) -> Engine`,
-    and `EXCLUSIVE = True` where what its options name can serve one process alone."""
+    and `EXCLUSIVE = True` where what its options name can serve one process alone; `is_sent(config)` where
+    the trainer may have to send it weights."""
 
     @property
     def version(self) -> int | None:

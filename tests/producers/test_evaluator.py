@@ -165,3 +165,8 @@ async def test_servers_of_the_rollout_worker_are_not_the_evaluators_too(
     assert list(check(with_engine(engine={"kind": "transformers"}))) == []
     (unknown,) = check(with_engine(engine={"kind": "transformer"}))
     assert "evaluate.engine.kind is 'transformer'" in unknown
+    own = {"kind": "vllm", "urls": ["http://two:8000"]}
+    assert list(check(with_engine(engine=own))) == []
+    (problem,) = check(with_engine(engine=own | {"weights": "gloo"}))
+    assert "evaluate.engine.weights is 'gloo'" in problem
+    assert "Set it to 'snapshot'" in problem

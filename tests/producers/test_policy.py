@@ -28,6 +28,10 @@ class Distant(ScriptedEngine):
         self.fates: list[Exception] = []
         self.fetching: list[int] = []
         self.way = anyio.Event()
+        self.is_sent = False
+
+    def fetches(self, uri: str) -> bool:
+        return self.is_sent or snapshots.local(uri) is None
 
     async def load_from(self, uri: str, digest: str, version: int) -> None:
         self.fetching.append(version)
@@ -57,6 +61,22 @@ async def test_while_a_policy_is_on_its_way_sampling_goes_on_with_the_one_there_
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(newest.follow)
         await release(stream, 4)
+        await eventually(lambda: engine.fetching == [4])
+        with anyio.fail_after(5):
+            await newest.refresh()
+        assert engine.version == 3
+        engine.way.set()
+        await eventually(lambda: engine.version == 4)
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_policy_that_is_sent_is_not_looked_for_where_it_lies(stream: Stream) -> None:
+    engine = Distant()
+    engine.version, engine.is_sent = 3, True
+    newest = NewestPolicy(stream, engine)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(newest.follow)
+        await release(stream, 4, uri="/on/the/trainer's/disk/v4")
         await eventually(lambda: engine.fetching == [4])
         with anyio.fail_after(5):
             await newest.refresh()

@@ -175,7 +175,9 @@ async def test_sampling_runs_ahead_of_a_slow_judge_but_no_further_than_its_bound
     await ask(stream, *["6"] * 6)
     await release(stream, tmp_path, 0)
     async with rollout.working():
-        await eventually(lambda: rollout.worker._slots.statistics().tasks_waiting == 1)
+        worker = rollout.worker
+        # no further batch is begun, and none that was is yet to be sampled
+        await eventually(lambda: worker._slots.statistics().tasks_waiting == 1 and worker._lanes.value == 1)
         assert len(rollout.engine.calls) == 3
         assert await everything(stream, topics.GROUPS) == []
         rollout.judge.gate.set()
@@ -217,6 +219,17 @@ async def test_check_wants_one_worker_where_servers_serve_one(tmp_path: Path, ti
     assert list(check(a_config(tmp_path, tiny_policy, section, SupervisorConfig()))) == []
     (problem,) = check(a_config(tmp_path, tiny_policy, section, SupervisorConfig(rollout_workers=2)))
     assert "supervisor.rollout_workers is 2, but rollout.engine.kind is 'vllm'" in problem
+
+
+async def test_check_wants_to_know_where_weights_are_sent_from(tmp_path: Path, tiny_policy: Path) -> None:
+    engine = {"kind": "vllm", "urls": ["http://one:8000"], "weights": "gloo"}
+    section = RolloutConfig(max_new_tokens=8, engine=engine)
+    (problem,) = check(a_config(tmp_path, tiny_policy, section))
+    assert problem.startswith("rollout.engine.weights is 'gloo', and run.weights_from is left out")
+    assert "host:port" in problem
+    assert list(check(a_config(tmp_path, tiny_policy, section, weights_from="trainer:29600"))) == []
+    files = RolloutConfig(max_new_tokens=8, engine=engine | {"weights": "snapshot"})
+    assert list(check(a_config(tmp_path, tiny_policy, files))) == []
 
 
 async def test_check_names_topics_that_full_groups_do_not_fit(tmp_path: Path, tiny_policy: Path) -> None:

@@ -7,9 +7,11 @@ import pytest
 
 from mentor_stream.component import components
 from mentor_stream.config import Config, ConfigError, RunConfig, load, parse_section
+from mentor_stream.sampling import RolloutConfig
 from mentor_stream.topics import TopicsConfig
 from trainer.component import check
 from trainer.config import TrainerConfig
+from trainer.model import hardware
 
 RUN = """
 [run]
@@ -59,6 +61,23 @@ def test_an_impossible_setting_is_named_with_the_way_out(
 ) -> None:
     problems = list(check(config(tmp_path, policy_of(), trainer)))
     assert any(named in problem for problem in problems), problems
+
+
+def test_weights_over_nccl_need_a_gpu_of_the_trainer_s(
+    tmp_path: Path, policy_of: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = config(tmp_path, policy_of())
+
+    def problems(weights: str) -> list[str]:
+        rollout = RolloutConfig(engine={"kind": "vllm", "weights": weights})
+        return list(check(Config(plain.path, {**plain.sections, "rollout": rollout})))
+
+    monkeypatch.setattr(hardware, "has_gpu", lambda: False)
+    assert problems("gloo") == problems("snapshot") == []
+    [problem] = problems("nccl")
+    assert "rollout.engine.weights is 'nccl': torch sees no GPU" in problem
+    monkeypatch.setattr(hardware, "has_gpu", lambda: True)
+    assert problems("nccl") == []
 
 
 def test_a_policy_without_parts_is_named(tmp_path: Path) -> None:

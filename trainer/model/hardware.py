@@ -1,4 +1,4 @@
-"""What FP8 must know of this machine, asked without a CUDA context of one's own.
+"""What FP8 and NCCL must know of this machine, asked without a CUDA context of one's own.
 
 The GPUs are looked at by another process, which this module is the program of: whoever asks (`mentor-stream
 check`, `up`) would hold memory of each of them for as long as it lives.
@@ -18,10 +18,19 @@ def found() -> Found:
         engine = version("transformer-engine")
     except PackageNotFoundError:
         return Found(megatron=version("megatron-core"))
-    asked = subprocess.run([sys.executable, "-m", __name__], check=True, stdout=subprocess.PIPE)
-    cuda, capabilities = json.loads(asked.stdout)
+    cuda, capabilities = _looked()
     oldest = min(map(tuple, capabilities), default=None)
     return Found(megatron=version("megatron-core"), engine=engine, cuda=cuda, capability=oldest)
+
+
+def has_gpu() -> bool:
+    """Whether torch sees one."""
+    return bool(_looked()[1])
+
+
+def _looked() -> tuple[str | None, list[tuple[int, int]]]:
+    asked = subprocess.run([sys.executable, "-m", __name__], check=True, stdout=subprocess.PIPE)
+    return json.loads(asked.stdout)
 
 
 def gpus() -> tuple[str | None, list[tuple[int, int]]]:

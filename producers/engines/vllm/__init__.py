@@ -2,8 +2,8 @@
 
 engine.py is the way in. server.py keeps one endpoint on the wanted weights and asks it (update.py exchanges
 them), api.py is what it says over HTTP, wire.py what a request and its reply are, fitness.py what a server
-must be started with, child.py starts one. plugin.py and transfer.py run inside vLLM, which loads weights with
-them; vLLM itself is imported by nothing else.
+must be started with, child.py starts one. plugin.py, transfer.py and receiving.py run inside vLLM, which
+loads weights with them; vLLM itself is imported by the first two alone.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from producers.engines.base import Demand, Engine
 from producers.engines.vllm.config import Config, problems
 
-__all__ = ["EXCLUSIVE", "Config", "build", "check"]
+__all__ = ["EXCLUSIVE", "Config", "build", "check", "is_sent"]
 
 EXCLUSIVE = True
 """A server has one policy's weights: whoever samples with another needs servers of its own."""
@@ -22,6 +22,11 @@ def build(config: Config, demand: Demand) -> Engine:
     from producers.engines.vllm.engine import VllmEngine
 
     return VllmEngine(config, demand)
+
+
+def is_sent(config: Config) -> bool:
+    """Whether the trainer sends the weights."""
+    return config.weights != "snapshot"
 
 
 def check(config: Config) -> Iterable[str]:

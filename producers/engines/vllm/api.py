@@ -12,7 +12,7 @@ import httpx2
 import msgspec
 
 from producers.engines.vllm.config import Config
-from producers.engines.vllm.plugin import FETCH, INTACT
+from producers.engines.vllm.plugin import AGAIN, FETCH, INTACT
 
 IDLE_SECONDS = 2.0
 """An idle connection is not used after that: the server closes it after 5 s, perhaps just as we write."""
@@ -102,7 +102,7 @@ class Api:
         return list(self._field(reply, "results"))
 
     async def load(self, source: Mapping[str, Any], label: str | None, seconds: float) -> None:
-        """Load a snapshot; without a label only see whether it is of the server's model.
+        """Load a snapshot, or be sent it; without a label only see whether it is of the server's model.
 
         What an earlier worker left unfinished is ended first.
         """
@@ -140,8 +140,9 @@ class Api:
         if response.is_success:
             return data
         said = " ".join(data.decode(errors="replace").split())
-        if response.status_code < 500 or INTACT in said or "collective_rpc" in said:
-            raise Refused(response.status_code, said[:SAID] if INTACT not in said else said[: 4 * SAID])
+        marked = INTACT in said or AGAIN in said
+        if response.status_code < 500 or marked or "collective_rpc" in said:
+            raise Refused(response.status_code, said[: 4 * SAID] if marked else said[:SAID])
         raise Down(f"{self.url}{path} answered {response.status_code}: {said[:SAID]}")
 
     async def _exchange(

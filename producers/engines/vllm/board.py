@@ -11,7 +11,8 @@ class Weights:
     """A snapshot to be served, and the label that its tokens will carry."""
 
     source: Mapping[str, str]
-    """Where servers find it, as transfer.Update has it: `path`, or `uri` and `digest`."""
+    """Where servers find it, as transfer.Update has it: `path`, or `uri` and `digest`, or `sender`, `digest`
+    and `backend`."""
     version: int
     label: str
     stop_ids: Sequence[int]

@@ -21,8 +21,9 @@ class Config(Section):
     here and ends with the worker."""
     api_key_env: str | None = Field(None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     """Name of the environment variable that holds the key; left out for servers that want none."""
-    weights: Literal["snapshot", "nccl"] = "snapshot"
-    """How new weights get into a server: it reads the snapshot, where that lies, with our plugin."""
+    weights: Literal["snapshot", "gloo", "nccl"] = "snapshot"
+    """How new weights get into a server: it reads the snapshot, where that lies, or the trainer sends them,
+    from `run.weights_from`, over gloo (any network) or over NCCL (GPU to GPU)."""
     max_in_flight: int | None = Field(None, ge=1)
     """Completions that one server has in hand; None takes twice its `--max-num-seqs`, so that a group's last
     completion keeps no place empty."""
@@ -62,12 +63,6 @@ def _has_host(url: str) -> bool:
 
 def problems(config: Config) -> Iterable[str]:
     """What validation of single settings cannot see."""
-    if config.weights == "nccl":
-        yield (
-            "rollout.engine.weights is 'nccl': the trainer sends no weights over NCCL. It would need vLLM, "
-            "with the PyTorch that this wants, in its own environment, and nobody could try it on GPUs yet. "
-            "Set it to 'snapshot': servers load from a directory, or from the store of run.snapshots."
-        )
     if name := config.api_key_env:
         key = os.environ.get(name)
         if not key:

@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+import math
 import os
 import secrets
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -10,9 +11,10 @@ from pathlib import Path
 
 import anyio
 
+from mentor_stream import snapshots
 from mentor_stream.config import ConfigError
 from mentor_stream.snapshots import SnapshotError, StoreError
-from producers.engines.base import Demand, Lanes, Sample
+from producers.engines.base import Demand, Lanes, Sample, unsent
 from producers.engines.vllm import wire
 from producers.engines.vllm.api import Api, Down
 from producers.engines.vllm.board import Board, Weights
@@ -111,12 +113,20 @@ class VllmEngine:
         """
         await self._load({"path": str(path.absolute())}, version, stop_ids(path))
 
-    async def load_from(self, uri: str, digest: str, version: int) -> None:
-        """Have all servers fetch the snapshot, then load it, while they sample.
+    def fetches(self, uri: str) -> bool:
+        """Whether servers get the snapshot by themselves: from a store, or as the trainer sends it."""
+        return self._config.weights != "snapshot" or snapshots.local(uri) is None
 
-        Raises SnapshotError when it is gone or damaged, StoreError when no server at work could fetch it.
+    async def load_from(self, uri: str, digest: str, version: int) -> None:
+        """Have all servers fetch the snapshot, or be sent it, then load it, while they sample.
+
+        Raises SnapshotError when it is gone or damaged, StoreError when no server at work could get it.
         """
         source = {"uri": uri, "digest": digest}
+        if self._config.weights != "snapshot":
+            if self._demand.sender is None:
+                raise ConfigError(unsent("rollout.engine", self._config.weights))
+            source = {"sender": self._demand.sender, "digest": digest, "backend": self._config.weights}
         await self._fetch(source)
         await self._load(source, version, stop_ids(self._demand.policy))
 
@@ -144,9 +154,11 @@ class VllmEngine:
         self._board.want(weights)
         while not any(server.label == weights.label for server in self._servers):
             refusals = [s.refusal for s in self._servers if s.ready or s.refusal]
-            if refusals and all(refusal and refusal[0] == weights.label for refusal in refusals):
+            if refusals and all(refusal and refusal.label == weights.label for refusal in refusals):
                 self._board.want(before)
-                raise SnapshotError("; ".join(dict.fromkeys(r[1] for r in refusals if r)))
+                said = [refusal for refusal in refusals if refusal]
+                kind = StoreError if any(math.isfinite(refusal.until) for refusal in said) else SnapshotError
+                raise kind("; ".join(dict.fromkeys(refusal.why for refusal in said)))
             await self._board.room.wait()
         self._version = version
 

@@ -61,9 +61,11 @@ class Info(msgspec.Struct):
     vllm_config: Settings
 
 
-def misfits(where: str, settings: Settings, demand: Demand) -> Iterable[str]:
-    """Why a server cannot be used, each with the flag to start it with."""
+def misfits(where: str, settings: Settings, demand: Demand, weights: str) -> Iterable[str]:
+    """Why a server cannot be used, each with the flag to start it with, or what else to set."""
     model, transfer = settings.model_config, settings.weight_transfer_config
+    if weights == "nccl" and settings.device_config.device == "cpu":
+        yield f"{where} is on a CPU, and rollout.engine.weights is 'nccl', for GPUs. Set it to 'gloo'."
     if model.logprobs_mode != "processed_logprobs":
         yield (
             f"{where} was started with --logprobs-mode {model.logprobs_mode}: its log-probs are not of the "
@@ -72,7 +74,7 @@ def misfits(where: str, settings: Settings, demand: Demand) -> Iterable[str]:
     if transfer is None or transfer.backend != BACKEND:
         what = "without --weight-transfer-config" if transfer is None else f"with {transfer.backend!r}"
         yield (
-            f"{where} was started {what}: it cannot read snapshots. Start it with {FLAGS[2]!r}, and "
+            f"{where} was started {what}: it cannot take new weights. Start it with {FLAGS[2]!r}, and "
             "mentor-stream installed beside vLLM."
         )
     if model.max_model_len < (needed := demand.prompt_tokens + demand.completion_tokens):
@@ -84,7 +86,7 @@ def misfits(where: str, settings: Settings, demand: Demand) -> Iterable[str]:
         )
 
 
-async def examine(api: Api, demand: Demand) -> Settings:
+async def examine(api: Api, demand: Demand, weights: str) -> Settings:
     """The server's settings. Raises ConfigError when it cannot be used, Down."""
     where = f"rollout.engine.urls: {api.url}"
     try:
@@ -93,21 +95,27 @@ async def examine(api: Api, demand: Demand) -> Settings:
         raise ConfigError(await _stranger(api, where, refused)) from refused
     except (ValueError, Gibberish) as error:
         raise ConfigError(f"{where} is no vLLM, or one that says other things of itself: {error}") from error
-    if problems := [*misfits(where, settings, demand), *await _closed(api, where)]:
+    if problems := [*misfits(where, settings, demand, weights), *await _closed(api, where)]:
         raise ConfigError("\n".join(problems))
     try:
-        await api.load(first_policy(demand), None, seconds=60)
+        await api.load(first_policy(demand, weights), None, seconds=60)
     except Refused as refused:
-        seen = "with the package that run.snapshots needs" if demand.store else "that sees that directory"
+        needs = ", from a machine that sees that directory"
+        if weights != "snapshot":
+            needs = ""
+        elif demand.store:
+            needs = ", from a machine with the package that run.snapshots needs"
         raise ConfigError(
-            f"{where} cannot load run.policy = {str(demand.policy)!r}: {refused.said} Serve that model, from "
-            f"a machine {seen}."
+            f"{where} cannot load run.policy = {str(demand.policy)!r}: {refused.said} Serve that "
+            f"model{needs}."
         ) from refused
     return settings
 
 
-def first_policy(demand: Demand) -> dict[str, Any]:
+def first_policy(demand: Demand, weights: str) -> dict[str, Any]:
     """What a server compares its model with: a directory, or what that says where the server sees none."""
+    if weights != "snapshot":
+        return {"sender": demand.sender, "config": stops.read(demand.policy / "config.json")}
     if demand.store is None:
         return {"path": str(demand.policy.absolute())}
     return {"uri": demand.store, "config": stops.read(demand.policy / "config.json")}

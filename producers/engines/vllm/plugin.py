@@ -9,6 +9,8 @@ FETCH = "weight_transfer_engine"
 """The attribute of vLLM's workers that holds our engine. /collective_rpc calls it: it fetches snapshots."""
 INTACT = "The weights in use were not touched."
 """Part of the error when a snapshot was not even begun with."""
+AGAIN = "Another try may do."
+"""Part of the error when it was no fault of the snapshot."""
 
 
 def register() -> None:

@@ -1,8 +1,9 @@
 """One server: made sure of, kept on the wanted weights, asked, watched, and given up when it is silent."""
 
 import logging
+import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 from anyio import TASK_STATUS_IGNORED
@@ -22,6 +23,8 @@ REPEAT_SECONDS = 15.0
 """Between log lines about a server that is waited for."""
 PAUSES = (0.5, 1.0, 2.0, 5.0)
 """Before a server is tried again; the last one from then on."""
+AGAIN_SECONDS = 15.0
+"""Before it is told again to load what it could not load by no fault of that."""
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +35,15 @@ class Lost(Exception):
 
 class Failed(Exception):
     """A request that got no reply from a server that works."""
+
+
+class Refusal(NamedTuple):
+    """Weights that a server could not load."""
+
+    label: str
+    why: str
+    until: float = math.inf
+    """When it is told to again, on anyio's clock."""
 
 
 class Server:
@@ -52,8 +64,7 @@ class Server:
         self.ready = False
         self.label: str | None = None
         """Of the weights that it surely serves."""
-        self.refusal: tuple[str, str] | None = None
-        """The label of the weights that it could not load, and why."""
+        self.refusal: Refusal | None = None
         self._trouble: str | None = None
         self._scopes: set[anyio.CancelScope] = set()
 
@@ -126,7 +137,7 @@ class Server:
     async def _make_sure(self) -> None:
         """Wait until it answers, and see what it is. Raises ConfigError, Down, Refused."""
         await self._answers()
-        settings = await fitness.examine(self.api, self._demand)
+        settings = await fitness.examine(self.api, self._demand, self._config.weights)
         if self.label != await self.api.label():
             self.label = None  # another process now, or somebody else's weights
         self.sequences = settings.scheduler_config.max_num_seqs
@@ -154,11 +165,7 @@ class Server:
             wanted = self._board.wanted
             if self._trouble is not None:
                 raise Down(self._trouble)
-            if (
-                wanted
-                and self.label != wanted.label
-                and not (self.refusal and self.refusal[0] == wanted.label)
-            ):
+            if wanted and self.label != wanted.label and not self._refuses(wanted):
                 await self._load(wanted)
                 continue
             with anyio.move_on_after(rest):
@@ -166,16 +173,21 @@ class Server:
                 continue
             await self._look(pulse)
 
+    def _refuses(self, weights: Weights) -> bool:
+        refusal = self.refusal
+        return refusal is not None and refusal.label == weights.label and anyio.current_time() < refusal.until
+
     async def fetch(self, source: Mapping[str, str]) -> None:
         """Have its machines fetch a snapshot, while it works. Raises Unusable, Down."""
-        await update.fetch(self.api, source, self._config.start_seconds)
+        await update.fetch(self.api, update.named(source), self._config.start_seconds)
 
     async def _load(self, weights: Weights) -> None:
         label, self.label = self.label, None
         try:
             await update.load(self.api, weights, label, self._config.start_seconds)
         except update.Unusable as error:
-            self.refusal = (weights.label, str(error))
+            until = anyio.current_time() + AGAIN_SECONDS if error.again else math.inf
+            self.refusal = Refusal(weights.label, str(error), until)
             self.label = label if error.intact else None
             if not error.intact:
                 raise Down(f"{self.api.url} was left without weights: {error}") from error

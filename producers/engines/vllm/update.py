@@ -1,6 +1,7 @@
 """Other weights into a server that is at work: what runs is kept, and goes on with them."""
 
 import logging
+import secrets
 from collections.abc import Mapping
 
 import anyio
@@ -8,7 +9,7 @@ import msgspec
 
 from producers.engines.vllm.api import Api, Down, Refused
 from producers.engines.vllm.board import Weights
-from producers.engines.vllm.plugin import INTACT
+from producers.engines.vllm.plugin import AGAIN, INTACT
 
 IN_BETWEEN = "loading"
 """The label while weights are exchanged: no token that carries it is ever taken."""
@@ -21,11 +22,12 @@ LOOK_SECONDS = 0.5
 
 
 class Unusable(Exception):
-    """Weights that a server could not load. `intact` when it still has those it had."""
+    """Weights that a server could not load. `intact` when it still has those it had; `again` when it is no
+    fault of theirs."""
 
-    def __init__(self, why: str, *, intact: bool) -> None:
+    def __init__(self, why: str, *, intact: bool, again: bool = False) -> None:
         super().__init__(why)
-        self.intact = intact
+        self.intact, self.again = intact, again
 
 
 class Gone(Unusable):
@@ -42,21 +44,31 @@ class Fetched(msgspec.Struct):
 
 
 async def fetch(api: Api, source: Mapping[str, str], seconds: float) -> None:
-    """Have the server's machines fetch a snapshot, while it works. Raises Unusable, Gone, Down."""
+    """Have the server's machines fetch a snapshot, or see that it can be sent to them, while it works.
+
+    Raises Unusable, Gone, Down.
+    """
     try:
         with anyio.fail_after(seconds):
             while True:
                 found = msgspec.convert(await api.fetch(source), type=list[Fetched])
                 for one in found:
                     if one.failure is not None:
-                        raise (Gone if one.gone else Unusable)(one.failure, intact=True)
+                        kind = Gone if one.gone else Unusable
+                        raise kind(one.failure, intact=True, again=not one.gone)
                 if all(one.there for one in found):
                     return
                 await anyio.sleep(LOOK_SECONDS)
     except TimeoutError:
-        raise Unusable(f"{api.url} did not fetch it within {seconds:g} s", intact=True) from None
+        why = f"{api.url} did not fetch it within {seconds:g} s"
+        raise Unusable(why, intact=True, again=True) from None
     except (Refused, msgspec.ValidationError) as error:
         raise Down(f"{api.url} cannot be told to fetch a snapshot: {error}") from error
+
+
+def named(source: Mapping[str, str]) -> Mapping[str, str]:
+    """What is sent gets a name, by which all of a server's processes know that one thing is meant."""
+    return {**source, "id": secrets.token_hex(16)} if "sender" in source else source
 
 
 async def load(api: Api, weights: Weights, label: str | None, seconds: float) -> None:
@@ -67,19 +79,19 @@ async def load(api: Api, weights: Weights, label: str | None, seconds: float) ->
     weights and go before sampling goes on: requests under way are read again with the new ones.
     """
     began = anyio.current_time()
-    if "uri" in weights.source:
-        await fetch(api, weights.source, seconds)
+    if "path" not in weights.source:
+        await fetch(api, named(weights.source), seconds)
     try:
         await api.pause()
         await api.set_label(IN_BETWEEN)
         try:
-            await api.load(weights.source, weights.label, seconds)
+            await api.load(named(weights.source), weights.label, seconds)
         except Refused as refused:
             intact = INTACT in refused.said and label is not None
             if intact:
                 await api.set_label(label or "")
                 await api.resume()
-            raise Unusable(refused.said, intact=intact) from refused
+            raise Unusable(refused.said, intact=intact, again=AGAIN in refused.said) from refused
         await api.forget_prefixes()
         await api.resume()
     except Refused as refused:

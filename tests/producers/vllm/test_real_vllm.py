@@ -109,11 +109,17 @@ async def sampling_with(
     seconds: float = 300,
     store: str | None = None,
     first: Path | None = None,
+    sender: str | None = None,
     **settings: Any,
 ) -> AsyncGenerator[VllmEngine]:
     urls = tuple(serving.url for serving in servings)
     demand = Demand(
-        first or servings[0].policy, samples=samples, prompt_tokens=16, completion_tokens=LIVE, store=store
+        first or servings[0].policy,
+        samples=samples,
+        prompt_tokens=16,
+        completion_tokens=LIVE,
+        store=store,
+        sender=sender,
     )
     engine = VllmEngine(Config(urls=urls, **settings), demand)
     with anyio.fail_after(seconds):

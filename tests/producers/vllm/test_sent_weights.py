@@ -1,0 +1,116 @@
+"""Real vLLM on the CPU, sent its weights by the trainer's sender over gloo: no path, no store."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+
+from mentor_stream import snapshots
+from mentor_stream.snapshots import Snapshot, SnapshotError, StoreError
+from schemas import Sampling
+from tests.producers.conftest import write_policy
+from tests.producers.vllm.serving import Serving, needs_vllm
+from tests.producers.vllm.test_real_vllm import CLOSE, LIVE, SHAPE, furthest, generate, made, sampling_with
+from tests.weights.shelf import where
+from trainer.hf.conversion import copy_files
+from trainer.sending import Keeper
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, needs_vllm]
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    """Policies of one shape, none of which ends by itself."""
+    home = tmp_path_factory.mktemp("policies")
+
+    def make(seed: int) -> Path:
+        if not (path := home / str(seed)).exists():
+            write_policy(path, seed=seed, **SHAPE, eos_token_id=None)
+        return path
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def serving(policy: Callable[[int], Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    serving = Serving(policy(0), tmp_path_factory.mktemp("logs") / "vllm.log")
+    try:
+        serving.start()
+        serving.wait()
+        yield serving
+    finally:
+        serving.stop()
+
+
+@contextmanager
+def sending(directory: Path) -> Iterator[tuple[str, Keeper]]:
+    address = where()
+    keeper = Keeper(address, directory)
+    try:
+        yield address, keeper
+    finally:
+        keeper.close()
+
+
+def released(directory: Path, version: int, policy: Path) -> Snapshot:
+    return snapshots.write(directory, version, partial(copy_files, policy))
+
+
+def engine(serving: Serving, address: str, **settings: object):
+    return sampling_with(serving, sender=address, weights="gloo", start_seconds=60, **settings)
+
+
+async def test_weights_that_are_sent_change_under_live_requests_and_every_token_names_those_it_is_from(
+    serving: Serving, policy: Callable[[int], Path], tmp_path: Path
+) -> None:
+    old, new = (released(tmp_path, version, policy(version)) for version in (1, 2))
+    sampling, found = Sampling(temperature=1.2), []
+    with sending(tmp_path) as (address, _):
+        async with engine(serving, address) as sampler:
+            await sampler.load_from("/nowhere/v1", old.digest, 1)
+            await generate(sampler, 8, sampling=sampling)  # a server's first tokens take longest
+
+            async def sample() -> None:
+                found.extend(await generate(sampler, 8, sampling=sampling, max_new_tokens=LIVE))
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(sample)
+                await made(sampler._servers[0], 600)
+                await sampler.load_from("/nowhere/v2", new.digest, 2)
+    spanning = [s for group in found for s in group if len(s.policy) == 2]
+    assert len(spanning) > 10
+    for sample in spanning:
+        before, since = sample.policy
+        assert (before.policy_version, since.policy_version) == (1, 2)
+        assert furthest(sample, policy(1), sampling, slice(before.count)) < CLOSE
+        assert furthest(sample, policy(2), sampling, slice(before.count, None)) < CLOSE
+        assert furthest(sample, policy(1), sampling, slice(before.count, None)) > 100 * CLOSE
+
+
+async def test_what_cannot_be_sent_leaves_the_old_policy_and_says_why(
+    serving: Serving, policy: Callable[[int], Path], tmp_path: Path
+) -> None:
+    first, gone = (released(tmp_path, version, policy(version)) for version in (1, 2))
+    write_policy(tmp_path / "other", **(SHAPE | {"num_hidden_layers": 3}))
+    other = released(tmp_path, 3, tmp_path / "other")
+    shutil.rmtree(gone.path)
+    with sending(tmp_path) as (address, keeper):
+        async with engine(serving, address) as sampler:
+            await sampler.load_from("/nowhere", first.digest, 1)
+            with pytest.raises(SnapshotError, match="no snapshot") as refused:
+                await sampler.load_from("/nowhere", gone.digest, 2)
+            assert not isinstance(refused.value, StoreError)
+            with pytest.raises(SnapshotError, match="num_hidden_layers is 3"):
+                await sampler.load_from("/nowhere", other.digest, 3)
+            keeper.close()
+            with pytest.raises(StoreError, match=r"run\.weights_from\) cannot be reached"):
+                await sampler.load_from("/nowhere", first.digest, 4)
+            assert sampler.version == 1
+            (group,) = await generate(sampler)
+    for sample in group:
+        assert {run.policy_version for run in sample.policy} == {1}
+        assert furthest(sample, policy(1), Sampling(temperature=1.0)) < CLOSE
