@@ -19,7 +19,7 @@ PACKAGES = {
 }
 """Each package, and which of ours it may import."""
 LAYERS = (
-    {"drafts"},
+    {"drafts", "weights"},
     {"answers", "broker", "causes", "legible", "complaints", "config", "snapshots"},
     {"disk", "exits", "metrics", "plugins", "prompts", "topics"},
     {"process", "sampling", "sizing", "stream", "workers"},
@@ -64,7 +64,12 @@ ONLY_IN = {
     "starlette": ("consumers.monitor.gate", "consumers.monitor.web"),
     "scipy": ("producers.evaluation.estimates",),
     "transformer_engine": (),
-    "torch": ("producers.engines.transformers", "producers.engines.vllm.transfer", "trainer"),
+    "torch": (
+        "producers.engines.transformers",
+        "producers.engines.vllm.receiving",
+        "producers.engines.vllm.transfer",
+        "trainer",
+    ),
     "trio": (),
     "vllm": ("producers.engines.vllm.plugin", "producers.engines.vllm.transfer"),
     "typer": ("mentor_stream.commands", "mentor_stream.cli"),

@@ -10,7 +10,7 @@ from mentor_stream.config import Config
 from mentor_stream.metrics import listening, server
 from mentor_stream.metrics.health import BROKER, TRAINING
 from mentor_stream.metrics.health import OWN as HEALTH
-from mentor_stream.sampling import missing_model
+from mentor_stream.sampling import RolloutConfig, missing_model
 from mentor_stream.topics import TopicsConfig
 from trainer import launch
 from trainer.config import TrainerConfig
@@ -36,11 +36,23 @@ def check(config: Config) -> Iterator[str]:
         )
     if (store := config.run.snapshots) and not any(snapshots.problems(store)):
         yield from filter(None, [snapshots.missing(store) or snapshots.probe(store)])
+    yield from _sending_problems(config)
     policy = config.run.policy
     yield from _model_problems("run.policy", policy, settings, tokenizer=True)
     if settings.reference is not None:
         problems = list(_model_problems("trainer.reference", settings.reference, settings, tokenizer=False))
         yield from problems or _reference_problems(settings.reference, policy)
+
+
+def _sending_problems(config: Config) -> Iterator[str]:
+    """What of the servers' side decides whether the trainer can send weights."""
+    rollout = config.sections.get(RolloutConfig.table)
+    wanted = rollout.engine.get("weights") if isinstance(rollout, RolloutConfig) else None
+    if wanted == "nccl" and not hardware.has_gpu():
+        yield (
+            "rollout.engine.weights is 'nccl': torch sees no GPU on this machine, from which the trainer "
+            "would send them. Set it to 'gloo', which needs none, or run the trainer where its GPUs are."
+        )
 
 
 def _model_problems(setting: str, place: Path, settings: TrainerConfig, *, tokenizer: bool) -> Iterator[str]:
