@@ -10,9 +10,12 @@ from consumers.following import Event
 from consumers.monitor import documents, measures
 from consumers.monitor.documents import Document
 from consumers.monitor.feed import Feed
+from consumers.monitor.gathering import gathered
 from consumers.monitor.health import Health
 from consumers.monitor.index import Index
+from consumers.monitor.lately import Lately
 from consumers.monitor.measures import Measures
+from consumers.monitor.verdict import verdict
 from mentor_stream.config import RunConfig
 from mentor_stream.supervisor import figures
 from schemas import Metric, PolicyRelease
@@ -48,6 +51,7 @@ class Board:
     def __init__(self, run: RunConfig) -> None:
         self.run = run.name
         self.measures, self.health, self.feed, self.index = Measures(), Health(), Feed(), Index()
+        self.lately = Lately()
         self.figures = figures.begin(run)
         self.stand = Stand()
         self.release: PolicyRelease | None = None
@@ -119,9 +123,14 @@ class Board:
         }
         return document if mark else {"run": self.run, "panels": _panels(), **document}
 
+    @property
+    def _finished(self) -> bool:
+        return bool(self.release and self.release.final)
+
     def _measure(self, metric: Metric, arrived: float) -> None:
         self.measures.take(metric, self.mark, arrived)
         self.health.take(metric, arrived)
+        self.lately.take(metric, arrived)
         self.figures = figures.observe(self.figures, metric)
         if len(self.figures.reports) > REPORTS:
             newest = sorted(self.figures.reports.items(), key=lambda one: one[1].time)[-REPORTS // 2 :]
@@ -129,7 +138,7 @@ class Board:
 
     def _status(self, now: float) -> Document:
         latest = self.figures.latest
-        finished = bool(self.release and self.release.final)
+        finished = self._finished
         return {
             "now": round(now, 2),
             "newest": self.newest or None,
@@ -140,6 +149,7 @@ class Board:
             "progress": self.figures.progress(),
             "seconds_left": self.figures.seconds_left(),
             "finished": finished,
+            "verdict": self.verdict(now),
             "queues": [] if finished else self._queues(latest.get("pending_groups")),
             "dead_letters": self.stand.dead_letters,
             "unreadable": self.unreadable,
@@ -153,6 +163,23 @@ class Board:
                 for one in self.health.processes(now)
             ],
         }
+
+    def verdict(self, now: float) -> Document:
+        """How the run does at a moment, in a sentence."""
+        told = gathered(
+            self.health,
+            self.measures,
+            self.lately,
+            self.figures,
+            now,
+            away=self.stand.away,
+            heard=self.stand.asked > 0,
+            finished=self._finished,
+            waiting={queue.topic: queue.waiting for queue in self.stand.queues},
+            dead_letters=self.stand.dead_letters,
+        )
+        found = verdict(told)
+        return {"state": found.state, "sentence": found.sentence, "remarks": list(found.remarks)}
 
     def _queues(self, pending: float | None) -> list[Document]:
         """What waits on the stream, and at the trainer for its next batch.

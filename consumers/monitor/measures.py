@@ -5,14 +5,13 @@ from math import isfinite
 from typing import NamedTuple
 
 from consumers.monitor.curve import Curve
+from mentor_stream.metrics.rates import Report, total_rate
 from schemas import Metric
 
 BY_VERSION = ("reward", "zero_reward_fraction", "rescue_rate", "staleness_mean", "staleness_max")
 """What the trainer reports of each version under these names."""
 SPACING_SECONDS = 2.0
 """Between two points of what is measured all the time."""
-FRESH_SECONDS = 10.0
-"""A process's rate counts for this long after its last report."""
 PROCESSES = 1_000
 """Whose last reports are remembered."""
 LATEST_TIME = 4e9
@@ -61,7 +60,7 @@ class Measures:
 
     def __init__(self) -> None:
         self.curves: Mapping[str, Curve] = {name: Curve() for name in NAMES}
-        self._reports: dict[tuple[str, str], tuple[float, Mapping[str, float]]] = {}
+        self._reports: dict[tuple[str, str], Report] = {}
         self._collapsed = self._dealt_with = 0.0
 
     def take(self, metric: Metric, mark: int, arrived: float) -> None:
@@ -119,17 +118,16 @@ class Measures:
         return max(0.0, values.get(name, 0.0) - self._last(metric).get(name, 0.0))
 
     def _last(self, metric: Metric) -> Mapping[str, float]:
-        _, values = self._reports.get((metric.component, metric.instance), (0.0, {}))
+        _, values = self._reports.get((metric.component, metric.instance), Report(0.0, {}))
         return values
 
     def _rate(self, name: str, now: float) -> float:
-        fresh = (values for time, values in self._reports.values() if now - time < FRESH_SECONDS)
-        return sum(values.get(name, 0.0) for values in fresh)
+        return total_rate(self._reports.values(), name, now)
 
     def _remember(self, metric: Metric, time: float, values: Mapping[str, float]) -> None:
         who = metric.component, metric.instance
         self._reports.pop(who, None)
-        self._reports[who] = time, values
+        self._reports[who] = Report(time, values)
         if len(self._reports) > PROCESSES:
             del self._reports[next(iter(self._reports))]
 

@@ -2,6 +2,10 @@
 import { ago, clock, count, duration, element } from "./words.js";
 
 const NAMES = { queries: "questions", guided: "hints", collapsed: "failed groups", groups: "groups" };
+const STATES = {
+  waiting: "Waiting", over: "Over", stopped: "Stopped", broken: "Broken", starved: "Starved", stalled: "Stalled",
+  early: "Early", learning: "Learning",
+};
 const byId = id => document.getElementById(id);
 
 export class Components {
@@ -10,7 +14,19 @@ export class Components {
     setInterval(() => this.show(), 1000);
   }
 
+  // What is thought of the run; said anew only where it changed, so that nobody hears it twice.
+  verdict({ state, sentence, remarks }) {
+    const said = [state, sentence, ...remarks].join("\n");
+    if (said === this.said) return;
+    this.said = said;
+    byId("verdict").dataset.state = state;
+    byId("state").textContent = STATES[state] || state;
+    byId("sentence").textContent = sentence;
+    byId("remarks").replaceChildren(...remarks.map(remark => element("li", {}, remark)));
+  }
+
   take(status) {
+    this.verdict(status.verdict);
     this.status = status;
     this.ahead = Date.now() / 1000 - status.now;
     byId("version").textContent = status.version === null ? "–" : count(status.version);
