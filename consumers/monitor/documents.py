@@ -41,6 +41,22 @@ def hint(query: Query, time: float, diagnosis: Diagnosis | None, score_: Score |
     }
 
 
+def question(query: Query, time: float, score_: Score | None) -> Document:
+    """A question without a hint, as it was asked or answered then."""
+    key = question_key(query)
+    return {
+        "id": key,
+        "question_key": key,
+        "time": time,
+        "question": cut(query.question, SHORT),
+        "hint": None,
+        "guide": None,
+        "round": None,
+        "causes": [],
+        "score": score(score_),
+    }
+
+
 def score(of: Score | None) -> Document | None:
     """Right, judged and all answers."""
     return asdict(of) if of else None

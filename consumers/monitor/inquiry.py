@@ -2,15 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 
 from consumers.following import Event
 from consumers.monitor import documents, past
+from consumers.monitor.asked import Asked, holds
 from consumers.monitor.board import Board
 from consumers.monitor.documents import Document
 from consumers.monitor.index import question_key
+from consumers.tail.choice import query_of
 from mentor_stream import topics
 from mentor_stream.broker import Broker, BrokerUnavailable
 from mentor_stream.topics import Topic
@@ -26,6 +28,9 @@ SIDE_BY_SIDE = 2
 QUEUED = 16
 """That wait; more are refused."""
 STORY = (topics.GROUPS, topics.COLLAPSED, topics.GUIDED, topics.DIAGNOSES)
+ASKED = (topics.GUIDED, topics.COLLAPSED, topics.GROUPS, topics.QUERIES)
+
+T = TypeVar("T")
 
 
 class Busy(Exception):
@@ -65,10 +70,19 @@ class Inquiry:
         found = await self._search(broker, (topics.GUIDED,), _Holding(text), before)
         hints = [
             documents.hint(event.record, event.time, None, self._board.feed.score(event.record.query_id))
-            for event in found.events
+            for event in found.matches
             if isinstance(event.record, Query) and event.record.hint
         ]
         return {"hints": hints, "before": found.reached}
+
+    async def questions(self, broker: Broker, text: str, before: float | None) -> Document:
+        """Hints as above, and once each question with `text` in it, or of this id, that has none so far.
+
+        Raises Busy, BrokerError.
+        """
+        wanted = Asked(text, self._board.feed.score)
+        found = await self._search(broker, ASKED, wanted, before)
+        return {"found": found.matches, "before": found.reached}
 
     async def question(self, broker: Broker, key: str, before: float | None) -> Document:
         """Everything known at once about one question; with a moment, what lies further back.
@@ -82,8 +96,8 @@ class Inquiry:
             reached = index.since
         else:
             found = await self._search(broker, STORY, _About(key, set(index.groups(key))), before)
-            events, reached = found.events, found.reached
-        asked = next((query for query in map(_query, events) if query), None)
+            events, reached = found.matches, found.reached
+        asked = next((query for query in (query_of(event.record) for event in events) if query), None)
         told = [document for document in map(documents.happening, events) if document]
         return {
             "key": key,
@@ -98,20 +112,14 @@ class Inquiry:
         self,
         broker: Broker,
         wanted: tuple[Topic[Any], ...],
-        choose: past.Wanted,
+        choose: past.Wanted[T],
         before: float | None,
-    ) -> past.Found:
+    ) -> past.Found[T]:
         return await self._turns.take(
             lambda: past.search(
                 broker, self._board.run, wanted, choose, before=before, count=PAGE, seconds=SEARCH_SECONDS
             )
         )
-
-
-def _query(event: Event) -> Query | None:
-    if isinstance(event.record, Group):
-        return event.record.query
-    return event.record if isinstance(event.record, Query) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,23 +128,14 @@ class _Holding:
 
     text: str
 
-    def might(self, event: Event) -> bool:
+    def kept(self, event: Event) -> Event | None:
         """See past.Wanted."""
-        return self._holds(event.record)
+        query = event.record
+        return event if isinstance(query, Query) and query.hint and holds(query, self.text) else None
 
-    def among(self, events: list[Event]) -> list[Event]:
+    def among(self, matches: list[past.Match[Event]]) -> list[past.Match[Event]]:
         """See past.Wanted."""
-        return events
-
-    def _holds(self, query: object) -> bool:
-        if not isinstance(query, Query) or query.hint is None:
-            return False
-        wanted = self.text.casefold()
-        return (
-            self.text in (query.query_id, query.hint.group_id)
-            or wanted in query.question.casefold()
-            or wanted in query.hint.text.casefold()
-        )
+        return matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,16 +146,16 @@ class _About:
     groups: set[str]
     """Known from elsewhere, or met on the way."""
 
-    def might(self, event: Event) -> bool:
+    def kept(self, event: Event) -> Event | None:
         """See past.Wanted."""
-        return self._asks(event) or isinstance(event.record, Diagnosis)
+        return event if self._asks(event) or isinstance(event.record, Diagnosis) else None
 
-    def among(self, events: list[Event]) -> list[Event]:
+    def among(self, matches: list[past.Match[Event]]) -> list[past.Match[Event]]:
         """See past.Wanted."""
-        return [event for event in events if self._asks(event) or self._is_of_ours(event.record)]
+        return [one for one in matches if self._asks(one.what) or self._is_of_ours(one.what.record)]
 
     def _asks(self, event: Event) -> bool:
-        query = _query(event)
+        query = query_of(event.record)
         if query is None or question_key(query) != self.key:
             return False
         if isinstance(event.record, Group):

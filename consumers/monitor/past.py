@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import anyio
 
@@ -21,23 +21,34 @@ Ends = Mapping[TopicPartition, int]
 """Of each partition the offset before which to look."""
 
 
-class Wanted(Protocol):
+T = TypeVar("T")
+
+
+class Match(NamedTuple, Generic[T]):
+    """What is kept of a record that may be wanted."""
+
+    time: float
+    """When the record was appended."""
+    what: T
+
+
+class Wanted(Protocol[T]):
     """What is searched for."""
 
-    def might(self, event: Event) -> bool:
-        """Whether a record may be wanted: asked of each as it is read, before its block is known."""
+    def kept(self, event: Event) -> T | None:
+        """What to keep, until its block is known, of a record that may be wanted: asked as it is read."""
         ...
 
-    def among(self, events: list[Event]) -> list[Event]:
-        """Which of a block's records that might be are wanted, in the same order."""
+    def among(self, matches: list[Match[T]]) -> list[Match[T]]:
+        """Which of a block's are wanted, in the same order, the newest first."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Found(Generic[T]):
     """What a search came upon."""
 
-    events: list[Event]
+    matches: list[T]
     """The newest first; nothing between them was left out."""
     reached: float | None
     """Everything from this moment on has been looked at; None where nothing older is kept."""
@@ -73,12 +84,12 @@ async def search(
     broker: Broker,
     run: str,
     wanted_topics: Sequence[Topic[Any]],
-    wanted: Wanted,
+    wanted: Wanted[T],
     *,
     before: float | None,
     count: int,
     seconds: float,
-) -> Found:
+) -> Found[T]:
     """About `count` records that are wanted, going back in time from a moment or from the end.
 
     Comes back with fewer when that many seconds are over or nothing older is kept. Raises BrokerError.
@@ -90,39 +101,40 @@ async def search(
         begun = await broker.offsets_at(topic.of(run), before) if before is not None else {}
         bounds.update(kept)
         ends.update({place: min(begun.get(place, b.next), b.next) for place, b in kept.items()})
-    events, reached = list[Event](), None
+    found: list[T] = []
+    reached = None
     until = anyio.current_time() + seconds
     while any(end > bounds[place].first for place, end in ends.items()):
         block = await _block(broker, run, ends, bounds, wanted)
-        chosen = wanted.among(sorted(block.chosen, key=lambda event: event.time, reverse=True))
-        if len(events) + len(chosen) > count:
-            block = block.later(ends, chosen[count - len(events) - 1].time)
-            chosen = [event for event in chosen if event.time >= block.since]
-        events += chosen
+        chosen = wanted.among(sorted(block.chosen, key=lambda match: match.time, reverse=True))
+        if len(found) + len(chosen) > count:
+            block = block.later(ends, chosen[count - len(found) - 1].time)
+            chosen = [match for match in chosen if match.time >= block.since]
+        found += [match.what for match in chosen]
         ends, reached = block.starts, block.since
-        if len(events) >= count or anyio.current_time() > until:
+        if len(found) >= count or anyio.current_time() > until:
             break
     older = any(end > bounds[place].first for place, end in ends.items())
-    return Found(events, reached if older else None)
+    return Found(found, reached if older else None)
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Generic[T]):
     """All records of all partitions from a moment on, up to where they were looked at already."""
 
     seen: list[tuple[float, TopicPartition, int]]
     """When each was appended, and where it stands."""
-    chosen: list[Event]
+    chosen: list[Match[T]]
     starts: dict[TopicPartition, int]
     since: float
 
-    def later(self, ends: Ends, moment: float) -> "_Block":
+    def later(self, ends: Ends, moment: float) -> "_Block[T]":
         """The part from a moment on."""
         seen = [one for one in self.seen if one[0] >= moment]
         starts = dict(ends)
         for _, place, offset in seen:
             starts[place] = min(starts[place], offset)
-        return _Block(seen, [event for event in self.chosen if event.time >= moment], starts, moment)
+        return _Block(seen, [match for match in self.chosen if match.time >= moment], starts, moment)
 
 
 async def _block(
@@ -130,11 +142,11 @@ async def _block(
     run: str,
     ends: Ends,
     bounds: Mapping[TopicPartition, Bounds],
-    wanted: Wanted,
-) -> _Block:
+    wanted: Wanted[T],
+) -> _Block[T]:
     begins = {place: max(bounds[place].first, end - BLOCK) for place, end in ends.items()}
     begins = {place: begin for place, begin in begins.items() if begin < ends[place]}
-    block = _Block([], [], {**ends, **begins}, 0.0)
+    block: _Block[T] = _Block([], [], {**ends, **begins}, 0.0)
     open_, oldest, newest = set(begins), dict[TopicPartition, float](), dict[TopicPartition, float]()
     async with aclosing(following.events(broker, run, _topics(run, begins), begins, follow=False)) as stream:
         async for event in stream:
@@ -144,8 +156,9 @@ async def _block(
                 time = newest[place] = max(event.time, newest.get(place, 0.0))
                 oldest.setdefault(place, time)
                 block.seen.append((time, place, event.offset))
-                if wanted.might(event):
-                    block.chosen.append(replace(event, time=time))
+                kept = wanted.kept(replace(event, time=time))
+                if kept is not None:
+                    block.chosen.append(Match(time, kept))
             if event.offset + 1 >= ends[place]:
                 open_.discard(place)
                 if not open_:

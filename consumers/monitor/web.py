@@ -65,6 +65,14 @@ class Site:
         before = _moment(request)
         return await self._asked(lambda broker: self._inquiry.hints(broker, search, before))
 
+    async def questions(self, request: Request) -> Response:
+        """Questions with their hints, newest first: `search`, `before`."""
+        search = request.query_params.get("search", "")
+        if not 0 < len(search) <= LONGEST_SEARCH:
+            raise HTTPException(400, f"search: expected 1 to {LONGEST_SEARCH} characters, not {len(search)}.")
+        before = _moment(request)
+        return await self._asked(lambda broker: self._inquiry.questions(broker, search, before))
+
     async def question(self, request: Request) -> Response:
         """One question's history: `key`, `before`."""
         key, before = request.query_params.get("key", ""), _moment(request)
@@ -121,6 +129,7 @@ def application(site: Site, *, names: list[str], token: str | None) -> Starlette
         Route("/state", site.state),
         Route("/events", site.events),
         Route("/hints", site.hints),
+        Route("/questions", site.questions),
         Route("/question", site.question),
         Route("/healthz", site.health),
         *(Route(path, answer) for path, answer in _page().items()),

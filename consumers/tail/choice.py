@@ -27,7 +27,7 @@ class Choice:
         )
 
 
-def query_of(record: Record) -> Query | None:
+def query_of(record: Record | None) -> Query | None:
     """The query that a record is or holds."""
     if isinstance(record, Group):
         return record.query

@@ -76,7 +76,7 @@ export class Hints {
       this.show([...this.known.values()].sort((a, b) => a.time - b.time).slice(-PAGE));
       return;
     }
-    this.search = { words, before: null, found: 0 };
+    this.search = { words, before: null };
     await this.further();
   }
 
@@ -84,13 +84,12 @@ export class Hints {
     const search = this.search;
     byId("found").textContent = "Searching …";
     await this.asking(async () => {
-      const told = await ask("hints", { search: search.words, ...(search.before && { before: search.before }) });
+      const told = await ask("questions", { search: search.words, ...(search.before && { before: search.before }) });
       if (this.search !== search) return; // another search began meanwhile
-      this.append(told.hints);
-      search.found += told.hints.length;
+      this.append(told.found);
       search.before = told.before;
       const reach = told.before ? `, searched back to ${moment(told.before)}` : "";
-      byId("found").textContent = `${search.found} found${reach}.`;
+      byId("found").textContent = `${this.shown.size} found${reach}.`;
     });
   }
 
@@ -109,10 +108,14 @@ export class Hints {
 
   append(hints) {
     for (const hint of hints) {
-      if (this.shown.has(hint.id)) continue;
+      if (this.shown.has(hint.id) || (!hint.hint && this.isShown(hint.question_key))) continue;
       this.list.append(this.row(this.known.get(hint.id) ?? hint));
     }
     this.summary();
+  }
+
+  isShown(key) {
+    return [...this.shown.values()].some(one => one.key === key);
   }
 
   async asking(work) {
@@ -138,13 +141,13 @@ export class Hints {
       element("div", { class: "head" },
         element("a", { href: `#question=${hint.question_key}` }, "History"),
         element("time", { datetime: new Date(hint.time * 1000).toISOString() }, moment(hint.time)),
-        element("span", {}, `${hint.guide}${hint.round > 1 ? `, round ${hint.round}` : ""}`),
+        element("span", {}, hint.hint === null ? "no hint" : `${hint.guide}${hint.round > 1 ? `, round ${hint.round}` : ""}`),
         score(hint.score)),
       element("p", { class: "text question" }, hint.question),
       hint.causes.length ? element("details", {}, element("summary", {}, "What went wrong"),
         ...hint.causes.map(cause => element("p", { class: "text" }, cause))) : null,
-      element("p", { class: "text hint" }, hint.hint)));
-    this.shown.set(hint.id, { time: hint.time, row });
+      hint.hint === null ? null : element("p", { class: "text hint" }, hint.hint)));
+    this.shown.set(hint.id, { time: hint.time, key: hint.question_key, row });
     return row;
   }
 }

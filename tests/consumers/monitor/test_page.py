@@ -11,7 +11,9 @@ pytest.importorskip("playwright", reason="pip install playwright")
 
 from playwright.sync_api import Browser, Page, expect
 
+from mentor_stream import topics
 from tests import chromium
+from tests.builders import a_group, a_query
 from tests.cluster import free_ports
 from tests.consumers.monitor.served import a_lesson, a_step, publish, serving
 from tests.runs import url, write_config
@@ -209,3 +211,28 @@ def test_older_hints_are_read_again_and_a_run_that_has_not_begun_is_waited_for(p
         expect(older).to_be_hidden()
         numbers = page.evaluate("[...document.querySelectorAll('#list .hint')].map(one => one.textContent)")
         assert numbers == [f"Count on from {n}." for n in range(69, -1, -1)]
+
+
+def test_the_verdict_stands_at_the_top_and_any_question_is_found_by_keyboard_on_a_phone(
+    browser: Browser, run: str, tmp_path: Path
+):
+    plain = a_query(f"Never taught? {HOSTILE}", "5", position=500)
+    publish(url(tmp_path), (topics.GROUPS, a_group("RWWW", query=plain)))
+    page = browser.new_page(viewport={"width": 320, "height": 700})
+    with serving(run) as address:
+        page.goto(address)
+        expect(page.locator("#verdict")).to_contain_text("Nothing has reported for")
+        expect(page.locator("#verdict")).to_have_attribute("data-state", "stopped")
+        page.locator("#words").focus()
+        page.keyboard.type("never TAUGHT")
+        page.keyboard.press("Enter")
+        expect(page.locator("#found")).to_have_text("1 found.")
+        found = hints(page).first
+        expect(found.locator(".question")).to_have_text(f"Never taught? {HOSTILE}")
+        expect(found).to_contain_text("no hint")
+        expect(found.locator(".score")).to_have_text("1 of 4 right")
+        found.get_by_role("link", name="History").press("Enter")
+        expect(page.locator("#story .history > li")).to_have_count(1)
+        page.keyboard.press("Escape")
+        assert page.evaluate("document.documentElement.scrollWidth") == 320
+    page.close()

@@ -1,18 +1,23 @@
 """Reading back: single records, and a search that goes on page by page."""
 
+import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from consumers.following import Event
 from consumers.monitor import past
+from consumers.monitor.asked import Asked
 from consumers.monitor.board import Board
 from consumers.monitor.index import Place, question_key
 from consumers.monitor.inquiry import Inquiry
 from consumers.monitor.watching import Watching
 from mentor_stream import broker as brokers
 from mentor_stream import component, topics
+from mentor_stream.broker import TopicPartition
 from schemas import Query
-from tests.builders import a_query
+from tests.builders import a_group, a_query, a_trajectory
 from tests.consumers.monitor.served import a_lesson, publish
 from tests.runs import url, write_config
 
@@ -118,3 +123,48 @@ async def test_records_are_read_by_their_places_and_missing_ones_left_out(tmp_pa
     assert all(isinstance(event.record, Query) for event in events)
     assert [event.time for event in events] == sorted(event.time for event in events)
     assert events[0].topic is topics.GUIDED
+
+
+async def test_any_question_is_found_once_with_its_hint_or_without(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(past, "BLOCK", 3)
+    monkeypatch.setattr("consumers.monitor.watching.LAST", 1)
+    lessons(tmp_path, 12)
+    records = []
+    for number in range(20, 60):
+        plain = a_query(f"How many are {number} and 1?", f"{number + 1}", position=number)
+        answered = a_group("RRWW" if number % 2 else "WWWW", query=plain)
+        topic = topics.GROUPS if number % 2 else topics.COLLAPSED
+        records += [(topics.QUERIES, plain), *([(topic, answered)] * 2)]
+    publish(url(tmp_path), *records, (topics.QUERIES, a_query("How many are there?", "none", position=99)))
+
+    async def read(board: Board, broker: brokers.Broker):
+        async def all_of(text: str) -> list[dict]:
+            found, before = [], None
+            while True:
+                page = await Inquiry(board).questions(broker, text, before)
+                found, before = found + page["found"], page["before"]
+                if before is None:
+                    return found
+
+        group = a_group(query=a_query("How many are 31 and 1?", "32", position=31))
+        return [await all_of(text) for text in ("HOW MANY are", "What is 7", group.group_id, "nowhere")]
+
+    plain, lesson, by_id, nothing = await everywhere(tmp_path, read)
+    assert {one["question"] for one in plain} == {
+        "How many are there?", *(f"How many are {n} and 1?" for n in range(20, 60))
+    }  # fmt: skip
+    assert plain[0]["score"] is None, "the newest was asked and not answered yet"
+    assert all(one["hint"] is None for one in plain)
+    assert [(one["hint"], one["score"]["right"]) for one in lesson] == [("Count on from 7.", 1)]
+    assert [one["score"] for one in by_id] == [{"right": 2, "judged": 4, "answers": 4}] * len(by_id) != []
+    assert nothing == []
+
+
+async def test_what_a_search_holds_of_a_large_record_is_small(tmp_path: Path):
+    large = a_query("Why? " + "because " * 100_000, "x" * 100_000)
+    group = replace(a_group("W", query=large), trajectories=(a_trajectory(text="y" * 1_000_000),) * 2)
+    kept = Asked("why", lambda _: None).kept(
+        Event(topics.COLLAPSED, TopicPartition("run.collapsed", 0), 0, 1.0, group)
+    )
+    assert kept is not None
+    assert len(json.dumps(kept)) < 2_000
