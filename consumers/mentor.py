@@ -59,7 +59,10 @@ class Mentor:
 
     async def run(self) -> None:
         """Work until cancelled."""
-        async with anyio.create_task_group() as tasks:
+        async with (
+            telemetry.last(self._stream, self._at_rest, lambda: self._version),
+            anyio.create_task_group() as tasks,
+        ):
             await tasks.start(releases.follow, self._stream, self._take)
             tasks.start_soon(self._report)
             tasks.start_soon(telemetry.watch, self._stream, topics.COLLAPSED)
@@ -135,9 +138,14 @@ class Mentor:
 
     async def _report(self) -> None:
         while True:
-            values = self._tally.values() | {"waiting": len(self._waiting)}
-            await telemetry.offer(self._stream, values, policy_version=self._version)
+            await telemetry.offer(self._stream, self._values(), policy_version=self._version)
             await anyio.sleep(REPORT_SECONDS)
+
+    def _values(self) -> dict[str, float]:
+        return self._tally.values() | {"waiting": len(self._waiting)}
+
+    def _at_rest(self) -> dict[str, float]:
+        return self._values() | {"in_flight": 0, "waiting": 0}
 
 
 async def _main(config: Config) -> None:

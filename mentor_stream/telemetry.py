@@ -2,7 +2,8 @@
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -22,6 +23,8 @@ from mentor_stream.topics import Topic
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 5.0
+LAST_SECONDS = 3.0
+"""For the last metrics of a component that was asked to stop."""
 BROKER_SILENCE = 20.0
 """Seconds without an answer after which a component is not ready."""
 
@@ -56,6 +59,32 @@ async def offer(stream: Stream, values: Mapping[str, float], *, policy_version: 
         log.warning("metrics are not published: %s", error)
         return False
     return True
+
+
+@asynccontextmanager
+async def last(
+    stream: Stream, values: Callable[[], Mapping[str, float]], version: Callable[[], int | None]
+) -> AsyncGenerator[None]:
+    """Around a component's work: what it has done since its last report is told too, however it ends.
+
+    `values` are asked for after all of its work; none: there is nothing new. A broker that is away is waited
+    for no longer than LAST_SECONDS.
+    """
+    try:
+        yield
+    finally:
+        if found := values():
+            await _tell_last(stream, found, version())
+
+
+async def _tell_last(stream: Stream, values: Mapping[str, float], version: int | None) -> None:
+    with anyio.move_on_after(LAST_SECONDS, shield=True) as waited:
+        try:
+            await report(stream, values, policy_version=version)
+        except BrokerError as error:
+            log.warning("the last metrics are not published: %s", error)
+    if waited.cancelled_caught:
+        log.warning("the last metrics are not published: no answer within %g s", LAST_SECONDS)
 
 
 def _check(component: str, values: Mapping[str, float]) -> None:

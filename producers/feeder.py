@@ -19,7 +19,7 @@ from mentor_stream.config import Config, ConfigError, RunConfig, Section
 from mentor_stream.process import work
 from mentor_stream.releases import News
 from mentor_stream.stream import Stream
-from mentor_stream.telemetry import offer, report, watch
+from mentor_stream.telemetry import last, offer, watch
 from mentor_stream.topics import TopicsConfig
 from producers import references
 from producers.admission import Admission
@@ -29,6 +29,8 @@ from producers.datasets.order import row_at
 from producers.datasets.reading import read
 from producers.judging.judge import RewardConfig
 from producers.progress import TAIL, WINDOW, progress
+
+REPORT_SECONDS = 1.0
 
 log = logging.getLogger(__name__)
 
@@ -54,20 +56,23 @@ class Feeder:
         self._admission = self._admit(0, schemas.Consumed())
         self._over = False
         self._fed = 0
+        self._told: dict[str, float] = {}
         self._news = News()
 
     async def run(self) -> None:
         """Close the gaps that a crash left, then feed as admission allows."""
         gaps, self._fed = progress(await self._tail())
         await self._feed(gaps)
-        async with anyio.create_task_group() as beside:
+        async with (
+            last(self._stream, self._untold, lambda: self._admission.version),
+            anyio.create_task_group() as beside,
+        ):
             beside.start_soon(releases.follow, self._stream, self._take)
             beside.start_soon(self._report)
             beside.start_soon(watch, self._stream)
             while self._total is None or self._fed < self._total:
                 await self._feed_window()
             beside.cancel_scope.cancel()
-        await report(self._stream, self._metrics(), policy_version=self._admission.version)
         log.info("all %d questions of data.epochs are fed", self._fed)
 
     async def _feed_window(self) -> None:
@@ -133,12 +138,16 @@ class Feeder:
 
     async def _report(self) -> None:
         """Once a second while anything moves."""
-        told: dict[str, float] = {}
         while True:
-            values, version = self._metrics(), self._admission.version
-            if values != told and await offer(self._stream, values, policy_version=version):
-                told = values
-            await anyio.sleep(1)
+            values, version = self._untold(), self._admission.version
+            if values and await offer(self._stream, values, policy_version=version):
+                self._told = values
+            await anyio.sleep(REPORT_SECONDS)
+
+    def _untold(self) -> dict[str, float]:
+        """The metrics, if they have moved."""
+        values = self._metrics()
+        return values if values != self._told else {}
 
     def _metrics(self) -> dict[str, float]:
         outstanding, capacity = self._admission.outstanding(self._fed), self._admission.capacity

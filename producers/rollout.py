@@ -77,7 +77,10 @@ class RolloutWorker:
         """Work until cancelled."""
         wanted = (topics.GUIDED, topics.QUERIES)
         prefetch = self._slots.value * self._size + self._config.batch_queries
-        async with anyio.create_task_group() as tasks:
+        async with (
+            telemetry.last(self._stream, self._at_rest, self._version),
+            anyio.create_task_group() as tasks,
+        ):
             tasks.start_soon(self._policy.follow)
             tasks.start_soon(self._report)
             tasks.start_soon(telemetry.watch, self._stream, *wanted)
@@ -155,8 +158,16 @@ class RolloutWorker:
     async def _report(self) -> None:
         while True:
             await anyio.sleep(REPORT_SECONDS)
-            values = self.tally.values(time.monotonic())
-            await telemetry.offer(self._stream, values, policy_version=self._examiner.engine.version)
+            await telemetry.offer(self._stream, self._values(), policy_version=self._version())
+
+    def _values(self) -> dict[str, float]:
+        return self.tally.values(time.monotonic())
+
+    def _at_rest(self) -> dict[str, float]:
+        return self._values() | {"tokens_per_second": 0.0, "in_flight": 0}
+
+    def _version(self) -> int | None:
+        return self._examiner.engine.version
 
 
 async def _main(config: Config) -> None:

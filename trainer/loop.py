@@ -6,7 +6,6 @@ trains (intake/); what it releases and saves is how things stood when the batch 
 
 import logging
 from functools import partial
-from pathlib import Path
 
 from mentor_stream.config import Config
 from mentor_stream.snapshots import StoreError
@@ -14,7 +13,6 @@ from trainer import orders, sending, stopping
 from trainer.checkpoint import Checkpoints
 from trainer.config import TrainerConfig
 from trainer.health import Health
-from trainer.hf import conversion
 from trainer.intake import stream as streams
 from trainer.intake.preparation import Batch, Preparation, Standing, is_over
 from trainer.intake.stream import TrainerStream
@@ -145,13 +143,10 @@ class Lead:
     def _release(self, *, final: bool = False) -> None:
         if final:
             self.health.conclude(self.version)
-        fill = self._export if self.version else partial(conversion.copy_files, self.config.policy)
+        fill = partial(self.learner.write_policy, self.config.policy, self.version)
         with self.report.releasing():
             self.releases.publish(self.version, self.step, self.standing.consumed, fill, final=final)
         self.released = self.version
-
-    def _export(self, directory: Path) -> None:
-        conversion.save(self.config.policy, self.learner.architecture, self.learner.weights(), directory)
 
     def _save(self) -> None:
         with self.report.saving():

@@ -10,6 +10,7 @@ from torch import Tensor
 from mentor_stream.config import Config
 from trainer import ranks
 from trainer.config import TrainerConfig
+from trainer.hf import conversion
 from trainer.learning.learner import Learner
 from trainer.learning.steps import Step
 from trainer.model import architecture
@@ -76,6 +77,13 @@ class AllRanks:
         """Continue from the files of a checkpoint."""
         _give(Load(str(directory)))
         self._learner.load(directory)
+
+    def write_policy(self, policy: Path, version: int, directory: Path) -> None:
+        """What a version has made of `policy`, as a Hugging Face directory, too; version 0: the same."""
+        if version == 0:
+            conversion.copy_files(policy, directory)
+        else:
+            conversion.save(policy, self.architecture, self.weights(), directory)
 
     def leave(self) -> None:
         """Let the other ranks end."""

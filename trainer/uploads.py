@@ -6,6 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 
+from mentor_stream.metrics.catalogue.trainer import UPLOAD_RETRIES, UPLOAD_SECONDS
+from mentor_stream.metrics.readings import OWN as READINGS
 from mentor_stream.snapshots import Snapshot, StoreError
 from mentor_stream.snapshots.attempts import beside
 from mentor_stream.snapshots.store import Store, deadline, name_of, superseded
@@ -45,7 +47,9 @@ class Uploads:
     def _bring(self, snapshot: Snapshot, version: int, arrived: Callable[[str], None]) -> None:
         name, began = name_of(version, snapshot.digest), time.monotonic()
         try:
-            Store(self.url, deadline(self.seconds)).put(snapshot.path, name, snapshot.digest)
+            store = Store(self.url, deadline(self.seconds), again=partial(READINGS.add, UPLOAD_RETRIES, 1))
+            store.put(snapshot.path, name, snapshot.digest)
+            READINGS.observe(UPLOAD_SECONDS, time.monotonic() - began)
         except (StoreError, FileNotFoundError, ImportError) as error:
             raise StoreError(
                 f"policy {version} did not get into run.snapshots within trainer.upload_seconds = "

@@ -21,8 +21,10 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-def persist(work: Callable[[], T], what: str, deadline: float) -> T:
+def persist(work: Callable[[], T], what: str, deadline: float, again: Callable[[], None] = lambda: None) -> T:
     """What `work` returns, tried until `deadline` (of time.monotonic). `what` begins the error's text.
+
+    `again` is told before every try but the first.
 
     Raises StoreError; at once FileNotFoundError for what is not there, ImportError for a missing package,
     SnapshotError, and the OSError of a disk that is full here.
@@ -44,6 +46,7 @@ def persist(work: Callable[[], T], what: str, deadline: float) -> T:
                 log.warning("%s: %s; it is tried again", what, reason(error))
                 said = now
         time.sleep(pause)
+        again()
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:

@@ -34,11 +34,12 @@ def name_of(version: int, digest: str) -> str:
 class Store:
     """What is under a URL. Every call ends by `deadline` (of time.monotonic), whatever becomes of the store.
 
-    Raises StoreError, and FileNotFoundError for what is not there.
+    What fails is tried again until then, and `again` is told each time. Raises StoreError, and
+    FileNotFoundError for what is not there.
     """
 
-    def __init__(self, url: str, deadline: float) -> None:
-        self.url, self._deadline = url.rstrip("/"), deadline
+    def __init__(self, url: str, deadline: float, again: Callable[[], None] = lambda: None) -> None:
+        self.url, self._deadline, self._again = url.rstrip("/"), deadline, again
         self._opened: tuple[Any, str] | None = None
 
     def put(self, snapshot: Path, name: str, digest: str) -> None:
@@ -100,7 +101,7 @@ class Store:
             fs, root = self._open()
             return work(fs, f"{root}/{path}".rstrip("/"))
 
-        return persist(asked, f"{self.url}/{path}".rstrip("/"), self._deadline)
+        return persist(asked, f"{self.url}/{path}".rstrip("/"), self._deadline, self._again)
 
     def _open(self) -> tuple[Any, str]:
         if self._opened is None:

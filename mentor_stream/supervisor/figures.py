@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import schemas
 from mentor_stream.config import RunConfig
+from mentor_stream.metrics.rates import Report, total_rate
 
 KEPT_POINTS = 120
 """Length of the kept curves: more than a terminal is wide."""
-FRESH_SECONDS = 10.0
-"""A process's rate counts for this long after its last report."""
 RATE_WINDOW_SECONDS = 300.0
 """What the time still to go is estimated from."""
 
@@ -21,13 +20,6 @@ class Accuracy(NamedTuple):
     policy_version: int
     tokens: float
     accuracy: float
-
-
-class Report(NamedTuple):
-    """The latest word of one process."""
-
-    time: float
-    values: Mapping[str, float]
 
 
 class Step(NamedTuple):
@@ -76,8 +68,7 @@ class Figures:
 
     def rate(self, component: str, name: str, now: float) -> float:
         """A rate summed over the component's processes that reported lately."""
-        fresh = (r for (of, _), r in self.reports.items() if of == component and now - r.time < FRESH_SECONDS)
-        return sum(report.values.get(name, 0.0) for report in fresh)
+        return total_rate((r for (of, _), r in self.reports.items() if of == component), name, now)
 
     def progress(self) -> float | None:
         """The share of the run that is done, in [0, 1]; None when nothing limits it but its questions."""

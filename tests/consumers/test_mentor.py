@@ -396,6 +396,19 @@ async def test_a_guide_that_raises_costs_its_own_lesson_and_says_why(stream: Str
     assert len(await everything(stream, topics.GUIDED)) == 2
 
 
+async def test_a_mentor_that_is_stopped_tells_what_it_did_since_its_last_report(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("consumers.mentor.REPORT_SECONDS", 1000)
+    await publish_cases(stream, 3)
+    async with mentoring(stream, ScriptedGuide(a_hint)):
+        with anyio.fail_after(30):
+            while await stream.lag(topics.COLLAPSED):
+                await anyio.sleep(0.02)
+    *_, last = await everything(stream, topics.METRICS)
+    assert (last.values["hints"], last.values["waiting"], last.values["in_flight"]) == (3, 0, 0)
+
+
 async def test_counts_are_reported(stream: Stream) -> None:
     await publish_cases(stream, 3)
     async with mentoring(stream, ScriptedGuide(a_hint)):

@@ -15,7 +15,9 @@ from mentor_stream import broker as brokers
 from mentor_stream import stream, topics
 from mentor_stream.config import load
 from mentor_stream.stream import Stream
-from producers.feeder import component
+from producers.datasets.base import DataConfig
+from producers.datasets.reading import read
+from producers.feeder import Feeder, component
 from tests.builders import a_query
 from tests.streams import everything
 
@@ -144,6 +146,34 @@ async def test_the_feeder_waits_for_the_trainer_and_follows_its_counters(
         assert await fed(connected) == 16
     epochs = {query.position: query.attempt for query in await everything(connected, topics.QUERIES)}
     assert epochs == {position: position // 5 for position in range(16)}
+
+
+async def test_a_feeder_that_is_stopped_tells_what_it_did_since_its_last_report_and_nothing_twice(
+    tmp_path: Path, connected: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("producers.feeder.REPORT_SECONDS", 1000)
+    write_questions(tmp_path / "train.jsonl", 5)
+    config = load(write_config(tmp_path, batch_groups=4), component.sections)
+    data = config.of(DataConfig)
+
+    async def fed_until(count: int) -> None:
+        feeder = Feeder(connected, read(data.train, data, "data.train"), config.run, data.epochs)
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(feeder.run)
+                await until_fed(connected, count)
+                while feeder._fed < count or not await everything(connected, topics.METRICS):
+                    await anyio.sleep(0.01)
+                tasks.cancel_scope.cancel()
+
+    await connected.publish(topics.POLICIES, a_release(0, resolved=2, accepted=0))
+    await fed_until(10)
+    told = await everything(connected, topics.METRICS)
+    assert told[-1].values == {"fed": 10, "outstanding": 8, "capacity": 8}
+    await fed_until(10)
+    again = (await everything(connected, topics.METRICS))[len(told) :]
+    assert [metric.values["fed"] for metric in again] == [10] * len(again)
+    assert len(again) <= 2, "one as it begins, one more if it heard of the release later"
 
 
 async def test_a_restarted_feeder_starts_from_the_newest_counters(tmp_path: Path, connected: Stream) -> None:

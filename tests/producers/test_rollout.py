@@ -167,6 +167,20 @@ async def test_a_query_too_long_to_sample_is_resolved_without_sampling_and_the_l
     assert f"query {group.query.query_id} is not sampled: the prompt has" in caplog.text
 
 
+async def test_a_worker_that_is_stopped_tells_what_it_did_since_its_last_report(
+    stream: Stream, tmp_path: Path, tiny_policy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("producers.rollout.REPORT_SECONDS", 1000)
+    rollout = Rollout(stream, tmp_path, tiny_policy)
+    await ask(stream, "6", "7", "6")
+    await release(stream, tmp_path, 4)
+    async with rollout.working():
+        await eventually(lambda: rollout.worker.tally.groups == 3)
+    (metric,) = await everything(stream, topics.METRICS)
+    assert (metric.policy_version, metric.values["groups"], metric.values["collapsed"]) == (4, 3, 1)
+    assert metric.values["tokens_per_second"] == metric.values["in_flight"] == 0, "it is at rest"
+
+
 async def test_sampling_runs_ahead_of_a_slow_judge_but_no_further_than_its_bound(
     stream: Stream, tmp_path: Path, tiny_policy: Path
 ) -> None:

@@ -97,8 +97,11 @@ def test_a_store_that_is_cut_off_for_a_while_is_waited_for(
     gate.go_away()
     monkeypatch.setattr(attempts, "PAUSES", (0.1,))
     monkeypatch.setattr(attempts.log, "warning", lambda *_: gate.let())  # it was tried, and failed
-    name = put(storage, a_snapshot(tmp_path), seconds=60)
+    snapshot, tries = a_snapshot(tmp_path), list[str]()
+    store = Store(storage.url, deadline(60), again=lambda: tries.append("again"))
+    store.put(snapshot.path, name := name_of(1, snapshot.digest), snapshot.digest)
     assert Store(storage.url, deadline(10)).contents() == {name: True}
+    assert tries, "it is told of every try but the first"
 
 
 def test_a_store_that_says_nothing_is_given_up_in_time(storage: Storage, gate: Gate, tmp_path: Path) -> None:

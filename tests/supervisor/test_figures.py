@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import schemas
-from mentor_stream.supervisor.figures import FRESH_SECONDS, KEPT_POINTS, Figures, observe
+from mentor_stream.metrics.rates import FRESH_SECONDS
+from mentor_stream.supervisor.figures import KEPT_POINTS, Figures, observe
 
 EMPTY = Figures(run="test", batch_groups=32, max_tokens=1000)
 

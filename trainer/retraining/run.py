@@ -13,7 +13,6 @@ from schemas import Group
 from trainer import checkpoint, journal, orders, stopping
 from trainer.config import TrainerConfig
 from trainer.health import Health
-from trainer.hf import conversion
 from trainer.intake.preparation import Preparation
 from trainer.journal import Journal
 from trainer.orders import AllRanks
@@ -80,10 +79,5 @@ class Retraining:
         return batches.as_recorded(journal.read(self._request.batches)[self._version :], coming)
 
     def _write_policy(self) -> Path:
-        policy = self._config.run.policy
-        fill = self._export if self._version else partial(conversion.copy_files, policy)
+        fill = partial(self._learner.write_policy, self._config.run.policy, self._version)
         return snapshots.write(self._request.folder / "snapshots", self._version, fill, "--to").path
-
-    def _export(self, directory: Path) -> None:
-        policy, learner = self._config.run.policy, self._learner
-        conversion.save(policy, learner.architecture, learner.weights(), directory)

@@ -48,6 +48,25 @@ RELEASE_SECONDS = Measure(
     normal="a small part of trainer.publish_every steps",
     act="As for checkpoints; trainer.publish_every may be up to run.max_staleness + 1.",
 )
+UPLOAD_SECONDS = Measure(
+    name="mentor_stream_trainer_upload_seconds",
+    kind=Kind.HISTOGRAM,
+    unit="seconds",
+    buckets=SLOW,
+    means="bringing one snapshot into the store of run.snapshots, with all tries, beside training",
+    normal="below trainer.publish_every steps: what takes longer leaves releases out",
+    act="Grows: see upload_retries_total; then the way to the store, or its bucket's limits. Raise "
+    "trainer.publish_every.",
+)
+UPLOAD_RETRIES = Measure(
+    name="mentor_stream_trainer_upload_retries_total",
+    kind=Kind.COUNTER,
+    unit="tries",
+    means="requests to the store of run.snapshots that failed and were made again, to bring a policy there",
+    normal="0, or a few a day",
+    act="Grows: the trainer's log names the request and the store's answer. After trainer.upload_seconds "
+    "without success training ends, behind a checkpoint, with 75.",
+)
 RELEASED_AT = Measure(
     name="mentor_stream_trainer_released_timestamp_seconds",
     unit="seconds",
@@ -155,6 +174,8 @@ MEASURES = (
     WAITING_SECONDS,
     CHECKPOINT_SECONDS,
     RELEASE_SECONDS,
+    UPLOAD_SECONDS,
+    UPLOAD_RETRIES,
     RELEASED_AT,
     CHECKPOINTED_AT,
 )
