@@ -55,6 +55,25 @@ def inmates() -> set[str]:
     return found
 
 
+def story(process: str) -> str:
+    """What can be seen of a process and of those above it."""
+    seen: list[str] = []
+    while process not in ("0", "1"):
+        try:
+            place = Path("/proc") / process
+            status = dict(line.split(":\t", 1) for line in (place / "status").read_text().splitlines())
+            command = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            wchan = (place / "wchan").read_text()
+        except (OSError, ValueError) as error:
+            seen.append(f"{process}: {error}")
+            break
+        seen.append(
+            f"{process} {status['State']} in {wchan}, user {status['Uid'].split()[0]}: {command[:200]}"
+        )
+        process = status["PPid"]
+    return "\n    under ".join(seen)
+
+
 @pytest.fixture(autouse=True)
 def nobody_is_left() -> Iterator[None]:
     """Whoever is there after a test goes; sandboxes of others, too, have an end."""
@@ -63,7 +82,7 @@ def nobody_is_left() -> Iterator[None]:
     while left and time.monotonic() < until:
         time.sleep(0.01)
         left &= inmates()
-    assert not left
+    assert not left, "\n".join(map(story, sorted(left)))
 
 
 @pytest.mark.parametrize("name", DYING)
