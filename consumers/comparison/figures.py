@@ -36,6 +36,7 @@ def figures(run: Recorded, cases: Iterable[Case]) -> dict[str, Any]:
         "run": run.name,
         "guides": sorted({case.guide for case in chosen}),
         "cases": len(chosen),
+        "undiagnosed": run.undiagnosed,
         "outcomes": dict(sorted(Counter(case.outcome.value for case in chosen).items())),
         "hint_rate": len(hints) / len(chosen) if chosen else None,
         "leak_rate": _mean(bool(case.effort.leaks) for case in chosen),

@@ -53,7 +53,14 @@ class Recorded:
     """By the same."""
     scores: dict[str, Score] = field(default_factory=dict[str, Score])
     """By the guided query. A replay has none: nobody has asked."""
+    lessons: set[str] = field(default_factory=set[str])
+    """Collapsed groups of which there is a hint."""
     unreadable: int = 0
+
+    @property
+    def undiagnosed(self) -> int:
+        """Hints without a diagnosis, which are no cases: their mentor died between the two."""
+        return len(self.lessons - self.cases.keys())
 
     def take(self, record: Record | None) -> None:
         """One record more; None is one that cannot be read. Repeats change nothing."""
@@ -64,6 +71,7 @@ class Recorded:
                 self.cases[diagnosis.group_id] = _case(diagnosis)
             case Query(hint=hint) as query if hint:
                 self.questions[hint.group_id] = query.question
+                self.lessons.add(hint.group_id)
             case Group() as group:
                 self._take_group(group)
             case _:

@@ -25,8 +25,13 @@ def points(curve: Iterable[Point]) -> list[list[float | int | None]]:
     return [[round(p.time, 2), _short(p.value), _short(p.low), _short(p.high), p.version] for p in curve]
 
 
-def hint(query: Query, time: float, diagnosis: Diagnosis | None, score_: Score | None) -> Document:
-    """A lesson, the case it is of, and its score once there is one."""
+def hint(
+    query: Query, time: float, diagnosis: Diagnosis | None, score_: Score | None, *, sought: bool = False
+) -> Document:
+    """A lesson, the case it is of, and its score once there is one.
+
+    `diagnosed` says whether the diagnosis was found, null where it was not `sought`.
+    """
     assert query.hint is not None, "a guided query has one"
     return {
         "id": query.query_id,
@@ -36,8 +41,16 @@ def hint(query: Query, time: float, diagnosis: Diagnosis | None, score_: Score |
         "hint": cut(query.hint.text, SHORT),
         "guide": cut(query.hint.guide, 100),
         "round": query.hint.round,
-        "causes": [cut(text, SHORT) for text in views.causes(diagnosis)] if diagnosis else [],
+        **case(diagnosis, sought=sought),
         "score": score(score_),
+    }
+
+
+def case(diagnosis: Diagnosis | None, *, sought: bool) -> Document:
+    """What a hint tells of its case."""
+    return {
+        "diagnosed": diagnosis is not None if sought else None,
+        "causes": [cut(text, SHORT) for text in views.causes(diagnosis)] if diagnosis else [],
     }
 
 
@@ -52,7 +65,7 @@ def question(query: Query, time: float, score_: Score | None) -> Document:
         "hint": None,
         "guide": None,
         "round": None,
-        "causes": [],
+        **case(None, sought=False),
         "score": score(score_),
     }
 

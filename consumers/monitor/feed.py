@@ -7,7 +7,7 @@ from consumers.following import Event
 from consumers.monitor import documents
 from consumers.monitor.score import Score, score_of
 from consumers.tail.lessons import Lesson, Lessons
-from schemas import Group
+from schemas import Diagnosis, Group
 
 SHOWN = 100
 """Hints that are kept at hand; older ones are read again from the stream."""
@@ -36,6 +36,14 @@ class Feed:
     def take(self, event: Event, mark: int) -> None:
         """One record more."""
         self._lessons.take(event)
+        match event.record:
+            case Diagnosis(guided_query_id=str(late)) as diagnosis if late in self._shown:
+                shown = self._shown[late]
+                if not shown.document["diagnosed"]:
+                    shown.mark = mark
+                    shown.document |= documents.case(diagnosis, sought=True)
+            case _:
+                pass
         if isinstance(event.record, Group) and event.record.query.hint:
             query_id, score = event.record.query.query_id, score_of(event.record)
             self._scores[query_id] = score
@@ -65,7 +73,9 @@ class Feed:
 
     def _show(self, lesson: Lesson, mark: int) -> None:
         query_id = lesson.query.query_id
-        document = documents.hint(lesson.query, lesson.time, lesson.diagnosis, self.score(query_id))
+        document = documents.hint(
+            lesson.query, lesson.time, lesson.diagnosis, self.score(query_id), sought=True
+        )
         self._shown[query_id] = Shown(mark, document)
         if len(self._shown) > SHOWN:
             _, gone = self._shown.popitem(last=False)

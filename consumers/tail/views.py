@@ -16,6 +16,9 @@ NAME = 60
 SHOWN_ANSWERS = 3
 SHOWN_CALLS = 8
 
+UNDIAGNOSED = "not known: no diagnosis of this hint was found"
+"""A mentor that dies between the two leaves a hint without; whoever does its case again adds it."""
+
 
 class Line(NamedTuple):
     """What is printed, and how it should look: head, label, good, bad, hint or nothing."""
@@ -30,8 +33,8 @@ def lesson(one: Lesson) -> list[Line]:
     assert hint is not None, "a guided query has one"
     lines = [_head(one.time, _id(one.query), f"lesson {hint.round} by {hint.guide}")]
     lines.append(_labelled("question", one.query.question))
-    if one.diagnosis:
-        lines += [_labelled("went wrong", text, "bad") for text in causes(one.diagnosis)]
+    wrong = causes(one.diagnosis) if one.diagnosis else [UNDIAGNOSED]
+    lines += [_labelled("went wrong", text, "bad") for text in wrong]
     return [*lines, _labelled("hint", hint.text, "hint"), Line("")]
 
 

@@ -99,7 +99,8 @@ def _print(document: dict[str, Any]) -> None:
 
     runs, questions = document["runs"], document["questions"]
     names = [name for name in runs[0] if name not in ("run", "guides", "outcomes", "sampled")]
-    rows = [(name.replace("_", " "), *(_shown(run[name]) for run in runs)) for name in names]
+    shown = [name for name in names if name != "undiagnosed" or any(run[name] for run in runs)]
+    rows = [(name.replace("_", " "), *(_shown(run[name]) for run in runs)) for name in shown]
     outcomes = sorted({outcome for run in runs for outcome in run["outcomes"]})
     rows += [(outcome, *(str(run["outcomes"].get(outcome, 0)) for run in runs)) for outcome in outcomes]
     table(("", *(f">{run['run']}" for run in runs)), rows)

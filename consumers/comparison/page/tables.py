@@ -23,6 +23,9 @@ def tables(document: Figures) -> str:
 
 def _guided(runs: Sequence[Figures]) -> Iterator[str]:
     yield _row("cases", [_count(run["cases"]) for run in runs])
+    if any(run["undiagnosed"] for run in runs):
+        words = "hints without a diagnosis, left out, in the whole run"
+        yield _row(words, [_count(run["undiagnosed"]) for run in runs])
     yield _row("got a hint", [_share(run["hint_rate"]) for run in runs])
     yield _row("had a draft refused as a leak", [_share(run["leak_rate"]) for run in runs])
     for name, words in (

@@ -146,6 +146,7 @@ export class Hints {
       element("p", { class: "text question" }, hint.question),
       hint.causes.length ? element("details", {}, element("summary", {}, "What went wrong"),
         ...hint.causes.map(cause => element("p", { class: "text" }, cause))) : null,
+      hint.diagnosed === false ? element("p", { class: "note" }, "No diagnosis of this hint was found.") : null,
       hint.hint === null ? null : element("p", { class: "text hint" }, hint.hint)));
     this.shown.set(hint.id, { time: hint.time, key: hint.question_key, row });
     return row;

@@ -62,10 +62,11 @@ export class Story {
   show() {
     const open = new Set([...byId("story-body").querySelectorAll("details[open]")].map(one => one.dataset.id));
     const events = inOrder([...this.happened.values()]);
+    const diagnosed = this.before ? null : new Set(events.map(event => event.guided_query_id)); // null: not all was read
     byId("story-body").replaceChildren(
       element("p", { class: "text asked" }, this.question ?? "Nothing about this question is at hand."),
       this.reference ? element("details", { "data-id": "reference" }, element("summary", {}, "Reference answer"), element("p", { class: "text" }, this.reference)) : null,
-      element("ol", { class: "history" }, ...events.map(event => element("li", { class: event.kind }, ...SHOWN[event.kind](event)))));
+      element("ol", { class: "history" }, ...events.map(event => element("li", { class: event.kind }, ...SHOWN[event.kind](event, diagnosed)))));
     for (const one of byId("story-body").querySelectorAll("details")) one.open = open.has(one.dataset.id);
     byId("further").hidden = !this.before;
     byId("further").textContent = this.before ? `Look further back than ${moment(this.before)}` : "";
@@ -91,8 +92,11 @@ const SHOWN = {
       case_.calls.length ? fold(case_.id, spent.filter(Boolean).join(", "), case_.calls.map(call)) : null,
     ];
   },
-  hint(hint) {
-    return [head(hint.time, `Hint of round ${hint.round}`), element("p", { class: "text hint" }, hint.text)];
+  hint(hint, diagnosed) {
+    return [
+      head(hint.time, `Hint of round ${hint.round}`), element("p", { class: "text hint" }, hint.text),
+      diagnosed && !diagnosed.has(hint.id) ? element("p", { class: "note" }, "No diagnosis of this hint was found.") : null,
+    ];
   },
 };
 

@@ -74,6 +74,18 @@ def test_a_run_in_numbers():
         assert found[name] == pytest.approx(wanted), name
 
 
+def test_a_hint_without_a_diagnosis_is_no_case_and_is_counted():
+    """Its mentor died between the two, and no other took the case."""
+    known, orphan = a_lesson(1, "hint"), a_lesson(2, "left alone")
+    run = a_run("run", a_case(known), known, orphan, orphan, a_group("RWWW", query=orphan))
+    found = figures.figures(run, run.cases.values())
+    assert (found["cases"], found["undiagnosed"], found["answered"]) == (1, 1, 0)
+    document = {"runs": [found, found], "questions": []}
+    assert "hints without a diagnosis, left out" in page.page(document)
+    run.take(a_case(orphan))
+    assert figures.figures(run, run.cases.values())["undiagnosed"] == 0
+
+
 def test_records_that_come_twice_change_nothing():
     lesson = a_lesson(1, "hint")
     records = (a_case(lesson), lesson, a_group("RW", query=lesson))

@@ -67,6 +67,27 @@ def test_every_reader_ends_with_what_one_has_who_reads_it_all_at_once(happened):
             assert {id_: reader.hints.get(id_) for id_ in late.hints} == late.hints
 
 
+def test_a_hint_without_a_diagnosis_is_told_as_such_until_there_is_one():
+    board, (collapsed, hint, diagnosis, _) = Board(RUN), a_lesson(1)
+    board.caught_up = True
+
+    def take(offset: int, told) -> None:
+        place = TopicPartition(told[0].of("run"), 0)
+        board.take(Event(told[0], place, offset, 1.0, told[1]))
+
+    take(0, collapsed)
+    take(0, hint)
+    board.tell(1.0)
+    assert board.document()["hints"]["newest"] == [], "its diagnosis is awaited"
+    board.tell(60.0)
+    (told,) = board.document()["hints"]["newest"]
+    assert (told["diagnosed"], told["causes"]) == (False, [])
+    mark = board.seal()
+    take(0, diagnosis)
+    (told,) = board.document(mark)["hints"]["newest"]
+    assert (told["diagnosed"], told["causes"]) == (True, ["cannot count"])
+
+
 def test_what_cannot_be_read_is_counted_and_what_is_not_known_is_nothing():
     board = Board(RUN)
     topic, _ = a_step(0, 1.0)

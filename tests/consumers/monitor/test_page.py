@@ -213,6 +213,18 @@ def test_older_hints_are_read_again_and_a_run_that_has_not_begun_is_waited_for(p
         assert numbers == [f"Count on from {n}." for n in range(69, -1, -1)]
 
 
+def test_of_a_hint_without_a_diagnosis_the_page_says_that_none_was_found(page: Page, tmp_path: Path):
+    publish(url(tmp_path), *(told for told in a_lesson(1) if told[0] is not topics.DIAGNOSES))
+    with serving(write_config(tmp_path, name="run")) as address:
+        page.goto(address)
+        expect(hints(page).first).to_contain_text("No diagnosis of this hint was found.")
+        hints(page).first.get_by_role("link", name="History").click()
+        expect(page.locator("#story .history > .hint")).to_contain_text(
+            "No diagnosis of this hint was found."
+        )
+        expect(page.locator("#story .history > li")).to_have_count(3)
+
+
 def test_the_verdict_stands_at_the_top_and_any_question_is_found_by_keyboard_on_a_phone(
     browser: Browser, run: str, tmp_path: Path
 ):

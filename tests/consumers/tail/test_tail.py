@@ -38,6 +38,33 @@ def prepared(directory: Path) -> str:
     return write_config(directory, name="run")
 
 
+def without_a_diagnosis(directory: Path) -> str:
+    """A run whose mentor died between a hint and its diagnosis; its config."""
+
+    async def main() -> None:
+        async with stream.connect(url(directory), "run", "rollout") as run:
+            await run.publish(topics.COLLAPSED, a_group("WWWW"))
+            await run.publish(topics.GUIDED, QUERY)
+            await run.publish(topics.GROUPS, a_group("RWWW", query=QUERY))
+
+    anyio.run(main, backend="trio")
+    return write_config(directory, name="run")
+
+
+def test_of_a_hint_without_a_diagnosis_it_is_said_that_none_was_found(tmp_path: Path):
+    config = without_a_diagnosis(tmp_path)
+    done = mentor_stream("tail", "hints", config, "--no-follow")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == ["question", "went", "hint"]
+    assert "no diagnosis of this hint was found" in lines[2]
+    assert "1 of 4 right" in lines[5]
+    lesson, _ = map(
+        json.loads, mentor_stream("tail", "hints", config, "--no-follow", "--json").stdout.splitlines()
+    )
+    assert lesson["diagnosis"] is None
+
+
 @contextmanager
 def _following(what: str, config: str) -> Iterator[IO[str]]:
     """The lines of a tail in a process of its own, as they come; a silent one is killed after a minute."""
