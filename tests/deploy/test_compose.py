@@ -2,10 +2,14 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import yaml
@@ -24,8 +28,9 @@ PLACES = ("LISTENERS", "LOG_DIRS", "VOTERS", "PROTOCOL_MAP")
 """Settings that say where, which a test decides for itself."""
 
 
-def kafka_service() -> dict[str, Any]:
-    return yaml.safe_load(COMPOSE.read_text())["services"]["kafka"]
+def described() -> dict[str, Any]:
+    """The services as they stand there, of all profiles."""
+    return yaml.safe_load(COMPOSE.read_text())["services"]
 
 
 def composed(*profiles: str, **environment: str) -> dict[str, Any]:
@@ -92,6 +97,35 @@ def test_the_config_of_a_profile_is_fine_where_it_is_mounted(
     check(read, others if profile == "gpu" else None)  # the image alone has a vLLM
 
 
+class _Health(BaseHTTPRequestHandler):
+    status: ClassVar[int]
+
+    def do_GET(self) -> None:
+        self.send_response(self.status)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        pass
+
+
+@pytest.mark.parametrize("name", ["feeder", "monitor"])
+def test_a_health_check_passes_when_the_answer_is_good_and_only_then(name: str) -> None:
+    check = described()[name]["healthcheck"]["test"]
+    assert isinstance(check, str), "for a shell: Podman parts a list of words at their spaces"
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    codes: list[int] = []
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Health) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        there = re.sub(r"127\.0\.0\.1:\d+", f"127.0.0.1:{server.server_port}", check)
+        for _Health.status in (200, 503):
+            done = subprocess.run(
+                ["sh", "-c", there], env=os.environ | {"PATH": path}, stderr=subprocess.DEVNULL
+            )
+            codes.append(done.returncode)
+        server.shutdown()
+    assert codes == [0, 1]
+
+
 @needs_nodes
 @pytest.mark.slow
 @pytest.mark.anyio
@@ -101,7 +135,7 @@ async def test_a_node_starts_with_its_settings_and_takes_our_topics(
 ) -> None:
     settings = {
         name.removeprefix("KAFKA_").lower().replace("_", "."): str(value)
-        for name, value in kafka_service()["environment"].items()
+        for name, value in described()["kafka"]["environment"].items()
         if not name.endswith(PLACES)
     }
     with Cluster(tmp_path, properties=settings) as cluster:
