@@ -32,6 +32,8 @@ OPEN_FILES = 64
 STACK_BYTES = 64 * 2**20
 USERS = range(61184, 65184)
 """Users of no account, by systemd's convention. One a process of ours: the kernel counts threads by user."""
+LIBRARIES = Path("/etc/ld.so.cache")
+"""Where the linker finds libraries outside its own folders: libpython of a Python in /usr/local, for one."""
 
 
 class NotStarted(Exception):
@@ -133,11 +135,11 @@ class Bubblewrap:
         return [*(f"--unshare-{space}" for space in spaces), *kept, *alone]
 
     def _files(self) -> list[str]:
-        system = [Path(place) for place in ("/usr", "/bin", "/lib", "/lib32", "/lib64")]
+        system = [*(Path(place) for place in ("/usr", "/bin", "/lib", "/lib32", "/lib64")), LIBRARIES]
         homes = [home for home in self.interpreter.homes if not home.is_relative_to("/usr")]
         devices = ("null", "zero", "random", "urandom")
         return [
-            *_folders([*homes, Path("/dev/null")]),
+            *_folders([*homes, LIBRARIES, Path("/dev/null")]),
             *(word for place in [*system, *homes] for word in ("--ro-bind-try", str(place), str(place))),
             *("--ro-bind", str(RUNNER), "/runner.py"),
             *("--proc", "/proc", "--remount-ro", "/proc"),  # settings of the kernel, too, are files

@@ -12,6 +12,7 @@ from producers.rewards.code.comparison import same_output, same_value
 from producers.rewards.code.execution import Job
 from producers.rewards.code.program import last_program, preamble
 from producers.rewards.code.trial import answered
+from schemas import Verdict
 from tests.builders import a_query
 from tests.producers.rewards.labelled import Labelled, programs
 from tests.producers.rewards.verifiers import judged, needs_bubblewrap, verifier
@@ -24,6 +25,15 @@ CASES = list(programs())
 def test_a_program_is_judged_as_it_is_labelled(case: Labelled) -> None:
     verdict, said = judged(verifier(**case.options), case.query, case.completion)
     assert verdict is case.verdict, said
+
+
+@needs_bubblewrap
+def test_a_program_finds_what_the_linker_knows_and_nothing_else_of_the_system_s_settings() -> None:
+    """A Python in /usr/local may have its own library from there: without it no program starts."""
+    look = "import os\nprint(*os.listdir('/etc'))\nprint(open('/etc/ld.so.cache', 'rb').read(10).decode())"
+    found = json.dumps([{"input": "", "output": "ld.so.cache\nglibc-ld.s"}])
+    verdict, said = judged(verifier(), a_query(reference=found), f"```python\n{look}\n```")
+    assert verdict is Verdict.RIGHT, said
 
 
 @needs_bubblewrap
