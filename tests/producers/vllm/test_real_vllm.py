@@ -54,8 +54,9 @@ SHAPE = {
 }
 """vLLM's attention on CPUs knows no smaller heads than of 32."""
 PROMPT = [1, 14, 15, 7, 16, 8, 17]
-CLOSE = 2e-4
-"""Log-probs in float32, of two implementations."""
+CLOSE = 2e-5
+"""Mean distance of log-probs in float32, of two implementations; 4e-6 is usual. One token of another policy
+shows in it. The largest distance would not do: the more tokens, the larger it is."""
 LIVE = 900
 """Tokens of completions that last long enough for something to happen to them."""
 
@@ -142,10 +143,10 @@ def expected(path: Path, completion: list[int], sampling: Sampling) -> torch.Ten
     return scaled.log_softmax(-1).gather(-1, torch.tensor(completion)[:, None])[:, 0]
 
 
-def furthest(sample: Sample, path: Path, sampling: Sampling, some: slice = slice(None)) -> float:
-    """The largest difference between the sample's log-probs, or some of them, and those expected."""
-    apart = torch.tensor(sample.logprobs) - expected(path, sample.completion_ids, sampling)
-    return float(apart[some].abs().max())
+def apart(sample: Sample, path: Path, sampling: Sampling, some: slice = slice(None)) -> float:
+    """The mean difference between the sample's log-probs, or some of them, and those expected."""
+    differences = torch.tensor(sample.logprobs) - expected(path, sample.completion_ids, sampling)
+    return float(differences[some].abs().mean())
 
 
 @pytest.mark.parametrize(
@@ -173,7 +174,7 @@ async def test_tokens_come_with_the_logprobs_of_the_distribution_they_were_sampl
         assert ended or len(sample.completion_ids) == 24
         assert EOS not in sample.completion_ids[:-1]
         assert sample.policy == (VersionRun(policy_version=3, count=len(sample.completion_ids)),)
-        assert furthest(sample, policy(0), sampling) < CLOSE
+        assert apart(sample, policy(0), sampling) < CLOSE
 
 
 @pytest.mark.usefixtures("rank")
@@ -243,9 +244,9 @@ async def test_weights_change_under_live_requests_and_every_token_names_those_it
         before, since = sample.policy
         assert (before.policy_version, since.policy_version) == (4, 5)
         assert before.count + since.count == LIVE
-        assert furthest(sample, old, sampling, slice(before.count)) < CLOSE
-        assert furthest(sample, new, sampling, slice(before.count, None)) < CLOSE
-        assert furthest(sample, old, sampling, slice(before.count, None)) > 100 * CLOSE
+        assert apart(sample, old, sampling, slice(before.count)) < CLOSE
+        assert apart(sample, new, sampling, slice(before.count, None)) < CLOSE
+        assert apart(sample, old, sampling, slice(before.count, None)) > 1000 * CLOSE
     assert {run.policy_version for s in after[0] for run in s.policy} == {5}
 
 
@@ -288,8 +289,8 @@ async def test_a_server_fetches_policies_from_a_store_by_itself_and_samples_mean
     for sample in spanning:
         before, since = sample.policy
         assert (before.policy_version, since.policy_version) == (4, 5)
-        assert furthest(sample, old, sampling, slice(before.count)) < CLOSE
-        assert furthest(sample, new, sampling, slice(before.count, None)) < CLOSE
+        assert apart(sample, old, sampling, slice(before.count)) < CLOSE
+        assert apart(sample, new, sampling, slice(before.count, None)) < CLOSE
     assert not cache.directory().exists(), "the worker's own host fetches nothing"
     kept = Path(servings[0].env[cache.ENVIRONMENT])
     assert {digest for _, digest in places} <= {path.name for path in kept.iterdir()}
@@ -321,7 +322,7 @@ async def test_a_server_that_cannot_fetch_a_policy_goes_on_with_the_one_it_has(
         await engine.load_from(*there, 9)
         (group,) = await generate(engine)
     assert {run.policy_version for sample in group for run in sample.policy} == {9}
-    assert all(furthest(sample, policy(3), Sampling(temperature=1.0)) < CLOSE for sample in group)
+    assert all(apart(sample, policy(3), Sampling(temperature=1.0)) < CLOSE for sample in group)
 
 
 async def test_a_server_of_another_model_is_refused_also_where_it_sees_no_directory_of_ours(
@@ -380,7 +381,7 @@ async def test_a_snapshot_that_cannot_be_loaded_is_refused_and_the_old_policy_go
         (group,) = await generate(engine)
     for sample in group:
         assert {run.policy_version for run in sample.policy} == {7}
-        assert furthest(sample, policy(1), Sampling(temperature=1.0)) < CLOSE
+        assert apart(sample, policy(1), Sampling(temperature=1.0)) < CLOSE
 
 
 async def test_completions_that_were_aborted_are_sampled_again(
