@@ -62,6 +62,7 @@ ONLY_IN = {
     "pyarrow": ("producers.datasets.parquet", "producers.datasets.saved", "consumers.archive.parquet"),
     "hypercorn": ("consumers.monitor.tool",),
     "starlette": ("consumers.monitor.gate", "consumers.monitor.web"),
+    "tomli_w": ("consumers.archive.settings",),
     "scipy": ("producers.evaluation.estimates",),
     "transformer_engine": (),
     "torch": (

@@ -1,10 +1,8 @@
 """A run's config as it travels with an archive: without what is nobody else's business."""
 
-import json
 import re
 import tomllib
 from collections.abc import Mapping
-from datetime import date, time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ _SECRET = re.compile(
     r"|cookies?|headers?)$"
 )
 """Names of settings into which somebody may have put a secret. What ends in `_env` only names a variable."""
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def shareable(path: Path) -> tuple[dict[str, Any], list[str]]:
@@ -46,11 +43,13 @@ def _without_copies(topics: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def toml(tables: Mapping[str, Any]) -> str:
-    """As a TOML file: a table for each section, what lies deeper in line."""
-    plain = {name: value for name, value in tables.items() if not isinstance(value, Mapping)}
-    parts = [_lines(plain)] if plain else []
-    parts += [f"[{_key(n)}]\n{_lines(value)}" for n, value in tables.items() if isinstance(value, Mapping)]
-    return "\n".join(parts)
+    """As a TOML file. Raises ArchiveError for what no config can say."""
+    import tomli_w
+
+    try:
+        return tomli_w.dumps(tables)
+    except TypeError as error:
+        raise ArchiveError(f"its config cannot be: {error}") from error
 
 
 def _shareable(value: Any, place: str, left_out: list[str]) -> Any:
@@ -81,35 +80,3 @@ def _without_credentials(text: str, place: str, left_out: list[str]) -> str:
     if bare != text:
         left_out.append(f"{place} (in part)")
     return bare
-
-
-def _lines(table: Mapping[str, Any]) -> str:
-    return "".join(f"{_key(name)} = {_value(value)}\n" for name, value in table.items())
-
-
-def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _text(name)
-
-
-def _value(value: Any) -> str:
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return _text(value)
-        case int() | float():
-            return repr(value)
-        case list():
-            return f"[{', '.join(map(_value, value))}]"
-        case dict():
-            inner = ", ".join(f"{_key(name)} = {_value(inner)}" for name, inner in value.items())
-            return f"{{ {inner} }}" if inner else "{}"
-        case date() | time():
-            return value.isoformat()
-        case _:
-            raise ArchiveError(f"its config holds {value!r}, which no config can say")
-
-
-def _text(text: str) -> str:
-    """JSON's strings are TOML's, but for one character."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

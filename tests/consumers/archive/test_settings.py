@@ -75,3 +75,8 @@ def test_a_copy_has_its_own_directory_and_broker_and_is_the_only_one(tmp_path: P
 def test_a_config_that_cannot_be_read_is_named(tmp_path: Path):
     with pytest.raises(ArchiveError, match=r"config file .*none\.toml cannot be read"):
         settings.shareable(tmp_path / "none.toml")
+
+
+def test_a_config_of_a_strange_archive_is_refused():
+    with pytest.raises(ArchiveError, match="its config cannot be: "):
+        settings.toml({"run": {"name": None}})
