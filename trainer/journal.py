@@ -4,6 +4,7 @@ Tells only of the surviving course of the run: what a crash took back is taken o
 itself never reads it.
 """
 
+import errno
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,14 +51,16 @@ class Journal:
         draft.replace(self._path)
 
     def add(self, version: int, groups: Sequence[Group]) -> None:
-        """Write down a batch that was trained."""
+        """Write down a batch that was trained. Raises OSError, also where it was written in part."""
         batch = Batch(version, tuple(group.group_id for group in groups))
         line = msgspec.json.encode(batch) + b"\n"
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            os.write(descriptor, line)  # one write: a kill leaves whole lines
+            written = os.write(descriptor, line)  # one write: a kill leaves whole lines
         finally:
             os.close(descriptor)
+        if written < len(line):  # half a line, which `keep` takes out
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
 
 
 def _whole_lines(path: Path) -> list[bytes]:

@@ -68,6 +68,7 @@ class Recording:
             env=os.environ | {"OMP_NUM_THREADS": "1"},
             stdout=(self.directory / "log").open("ab"),
             stderr=subprocess.STDOUT,
+            start_new_session=True,  # so that all of it can be sent a signal
         )
 
     def finish(self) -> None:

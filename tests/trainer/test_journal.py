@@ -1,5 +1,8 @@
 import json
+import os
 from pathlib import Path
+
+import pytest
 
 from tests.builders import a_group, a_query
 from trainer.journal import Journal
@@ -29,3 +32,18 @@ def test_what_a_crash_took_back_is_forgotten_torn_lines_included(tmp_path: Path)
     journal.keep(2)
     journal.add(2, [GROUPS[3]])
     assert lines(path) == [(0, [GROUPS[0].group_id]), (1, [GROUPS[1].group_id]), (2, [GROUPS[3].group_id])]
+
+
+def test_a_line_that_a_full_disk_took_in_part_is_an_error_and_is_taken_out_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "batches.jsonl"
+    journal, write = Journal(path), os.write
+    journal.add(0, [GROUPS[0]])
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:9]))
+        with pytest.raises(OSError, match=r"No space left on device: .*batches\.jsonl"):
+            journal.add(1, [GROUPS[1]])
+    journal.keep(1)
+    journal.add(1, [GROUPS[2]])
+    assert lines(path) == [(0, [GROUPS[0].group_id]), (1, [GROUPS[2].group_id])]

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from schemas import Group
+from tests.metrics.asking import address_of, ask, until
 from tests.trainer.policies import sampled_groups
 from tests.trainer.recorded import Recording, mixed_groups
+from tests.trainer.test_launch import assert_ended
 
 VERSIONS = 7
 NOBODY = 9
@@ -64,7 +66,7 @@ def test_ranks_that_were_killed_go_on_as_if_nothing_had_been(
     way: str,
     victim: str,
 ) -> None:
-    """G3: bit for bit, and from the checkpoint before where a file of the newest is cut short."""
+    """G3: bit for bit, and from the checkpoint before where a file of the newest is gone or cut short."""
     recording = recorded(tmp_path, policy_of(), groups, way)
     if way is DATA:  # once in good order, in the middle of it
         process = recording.start()
@@ -74,19 +76,83 @@ def test_ranks_that_were_killed_go_on_as_if_nothing_had_been(
         assert "so do the others" not in recording.log()
     process = recording.start()
     recording.await_release(process, lambda release: release.policy_version >= 5)
-    pid = ranks_of(process)[1] if victim == "a rank" else process.pid
-    os.kill(pid, signal.SIGKILL)
-    assert process.wait(60) != 0
+    ranks = ranks_of(process)
+    handles = [os.pidfd_open(rank) for rank in ranks]
+    os.kill(ranks[1] if victim == "a rank" else process.pid, signal.SIGKILL)
+    assert process.wait(60) == (137 if victim == "a rank" else -signal.SIGKILL)
+    assert_ended(handles)
     if victim == "a rank":
         assert "rank 1 of 2 ended with SIGKILL; so do the others" in recording.log()
+        assert "rank 0 has lost another" in recording.log()
+        assert "Traceback" not in recording.log()
     *_, newest = sorted((tmp_path / "checkpoints").glob("v*"))
     shard = max(newest.glob("model/*.distcp"))
-    os.truncate(shard, shard.stat().st_size // 2)
+    if victim == "a rank":
+        shard.unlink()
+    else:
+        os.truncate(shard, shard.stat().st_size // 2)
     recording.finish()
 
     assert f"{newest.name} is damaged" in recording.log()
     assert recording.measured("loss") == whole(way).measured("loss")
     assert recording.releases()[-1].digest == whole(way).releases()[-1].digest
+
+
+@pytest.mark.parametrize("asked", ["rank 0", "all of them and whoever started them"])
+def test_ranks_that_are_asked_to_stop_save_first_whoever_is_asked(
+    tmp_path: Path, policy_of: Callable[..., Path], groups: list[Group], asked: str
+) -> None:
+    recording = recorded(tmp_path, policy_of(), groups[:20], DATA)
+    recording.configure(run="max_versions = 1000", trainer=DATA)
+    process = recording.start()
+    recording.await_release(process, lambda release: release.policy_version >= 1)
+    if asked == "rank 0":
+        os.kill(ranks_of(process)[0], signal.SIGTERM)
+    else:
+        os.killpg(process.pid, signal.SIGTERM)
+    assert process.wait(60) == 128 + signal.SIGTERM, recording.log()
+    assert "asked to stop" in recording.log()
+    assert "Traceback" not in recording.log()
+    kept = recording.checkpoint()
+    assert kept is not None
+    assert kept.state.version == max(release.policy_version for release in recording.releases())
+
+
+def test_ranks_that_are_asked_to_stop_while_they_start_do_not_wait_for_each_other(
+    tmp_path: Path, policy_of: Callable[..., Path], groups: list[Group]
+) -> None:
+    for everybody in (True, False):
+        recording = recorded(tmp_path, policy_of(), groups[:4], DATA)
+        process = recording.start()
+        while len(ranks := ranks_of(process)) < 2:
+            assert process.poll() is None, recording.log()
+        handles = [os.pidfd_open(rank) for rank in ranks]
+        (os.killpg if everybody else os.kill)(process.pid, signal.SIGTERM)
+        assert process.wait(60) in (128 + signal.SIGTERM, -signal.SIGTERM), recording.log()
+        assert_ended(handles)
+
+
+def test_a_rank_that_hangs_is_told_of_by_the_first_one_and_when_it_goes_on_so_does_training(
+    tmp_path: Path, policy_of: Callable[..., Path], groups: list[Group]
+) -> None:
+    recording = recorded(tmp_path, policy_of(), groups[:20], DATA)
+    stuck = "[telemetry]\nstep_stuck_after_seconds = 5"
+    recording.configure(run="max_versions = 1000", trainer=f"{DATA}\n{stuck}")
+    process = recording.start()
+    recording.await_release(process, lambda release: release.policy_version >= 1)
+    address, (_, hanging) = address_of(tmp_path, "trainer"), ranks_of(process)
+    os.kill(hanging, signal.SIGSTOP)
+    recording.append(groups[20:])
+    until(lambda: ask(address, "/healthz").status == 503)
+    assert "training has not turned for" in ask(address, "/healthz").body
+    os.kill(hanging, signal.SIGCONT)
+    until(lambda: ask(address, "/healthz").status == 200)
+    recording.await_release(process, lambda release: release.policy_version >= 8)
+    os.kill(hanging, signal.SIGSTOP)
+    handles = [os.pidfd_open(rank) for rank in ranks_of(process)]
+    process.kill()  # as a supervisor does once its grace is over
+    process.wait()
+    assert_ended(handles)
 
 
 @pytest.mark.parametrize(("victim", "code"), [(0, 137), (2, 137), (NOBODY, 0)], ids=["lead", "other", "none"])
