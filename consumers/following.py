@@ -44,6 +44,14 @@ async def last(
     return found
 
 
+async def appended(broker: Broker, place: TopicPartition, offset: int) -> float | None:
+    """When the first record from an offset on was appended; None where there is none any more."""
+    async with broker.reader({place: offset}, follow=False, prefetch=1, on_gap="earliest") as messages:
+        async for message in messages:
+            return message.timestamp
+    return None
+
+
 async def events(
     broker: Broker,
     run: str,

@@ -85,7 +85,7 @@ class Board:
 
         Hints wait until all that was there has been read: what belongs to them comes in any order.
         """
-        if self.caught_up and self.feed.tell(now, self.mark):
+        if self.caught_up and self.feed.tell(now, self.mark, self.index.since):
             self._changed = True
         if self._changed:
             self._changed, self._told = False, self.seal()

@@ -52,11 +52,15 @@ class Feed:
             if shown := self._shown.get(query_id):
                 shown.mark, shown.document["score"] = mark, documents.score(score)
 
-    def tell(self, now: float, mark: int) -> bool:
-        """Put up the hints of which all is known, or overdue, at this time. Whether there are any."""
+    def tell(self, now: float, mark: int, since: float | None = None) -> bool:
+        """Put up the hints of which all is known, or overdue, at this time. Whether there are any.
+
+        Records from before `since` were not read: of older hints nobody knows whether they have a diagnosis.
+        """
         lessons = [one for one in self._lessons.ready(now) if isinstance(one, Lesson)]
         for lesson in lessons:
-            self._show(lesson, mark)
+            found = lesson.diagnosis is not None
+            self._show(lesson, mark, sought=found or since is None or lesson.time >= since)
         return bool(lessons)
 
     def since(self, mark: int) -> list[documents.Document]:
@@ -71,10 +75,10 @@ class Feed:
         """How a lesson scored, if that is remembered."""
         return self._scores.get(query_id)
 
-    def _show(self, lesson: Lesson, mark: int) -> None:
+    def _show(self, lesson: Lesson, mark: int, *, sought: bool) -> None:
         query_id = lesson.query.query_id
         document = documents.hint(
-            lesson.query, lesson.time, lesson.diagnosis, self.score(query_id), sought=True
+            lesson.query, lesson.time, lesson.diagnosis, self.score(query_id), sought=sought
         )
         self._shown[query_id] = Shown(mark, document)
         if len(self._shown) > SHOWN:

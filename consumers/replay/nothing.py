@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from consumers import following
 from mentor_stream.broker import Bounds, Broker, TopicPartition
 
 SAID = 16
@@ -50,18 +51,10 @@ async def held(broker: Broker, topic: str) -> Held:
     """What a topic has at this moment. Raises UnknownTopic."""
     bounds = await broker.bounds(topic)
     kept = {place: b for place, b in bounds.items() if b.first < b.next}
-    begins = [await _time(broker, place, b.first) for place, b in kept.items()]
-    ends = [await _time(broker, place, b.next - 1) for place, b in kept.items()]
+    begins = [await following.appended(broker, place, b.first) for place, b in kept.items()]
+    ends = [await following.appended(broker, place, b.next - 1) for place, b in kept.items()]
     known = [time for time in (*begins, *ends) if time is not None]
     return Held(topic, bounds, min(known, default=None), max(known, default=None))
-
-
-async def _time(broker: Broker, place: TopicPartition, offset: int) -> float | None:
-    """When the first record from an offset on was appended; retention may have taken it by now."""
-    async with broker.reader({place: offset}, follow=False, prefetch=1, on_gap="earliest") as messages:
-        async for message in messages:
-            return message.timestamp
-    return None
 
 
 def _sentence(run: str, wanted: str, held: Held) -> str:

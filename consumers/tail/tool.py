@@ -12,11 +12,11 @@ from consumers import following
 from consumers.following import Event
 from consumers.tail import documents, views
 from consumers.tail.choice import Choice
-from consumers.tail.lessons import Lessons, Result
+from consumers.tail.lessons import PATIENCE, Lessons, Result
 from consumers.tail.views import Line
 from mentor_stream import broker as brokers
 from mentor_stream import topics
-from mentor_stream.broker import BrokerUnavailable
+from mentor_stream.broker import Broker, BrokerUnavailable, TopicPartition
 
 AGAIN_SECONDS = 1.0
 HINTS = (topics.GUIDED, topics.DIAGNOSES, topics.GROUPS, topics.COLLAPSED)
@@ -56,10 +56,12 @@ async def _tail(
     wanted = HINTS if what == "hints" else (topics.find(what, run),)
     teller: Teller = LessonTeller(choice, show) if what == "hints" else EventTeller(choice, show)
     async with brokers.connect(url, create=False) as broker:
-        if since is None:
-            places = await following.last(broker, run, wanted, count)
-        else:
+        if since is not None:
             places = await following.since(broker, run, wanted, since)
+        elif what == "hints":
+            places = await _last_hints(broker, run, count)
+        else:
+            places = await following.last(broker, run, wanted, count)
         async with aclosing(following.events(broker, run, wanted, places, follow=False)) as events:
             async for event in events:
                 places[event.place] = event.offset + 1
@@ -73,6 +75,19 @@ async def _tail(
                         teller.take(event, live=True)
             except BrokerUnavailable:  # it died while reading began; its client says so in the log
                 await anyio.sleep(AGAIN_SECONDS)
+
+
+async def _last_hints(broker: Broker, run: str, count: int) -> dict[TopicPartition, int]:
+    """Where reading begins for the last `count` hints of every partition, and for all that came of them."""
+    hint, *others = HINTS
+    places = await following.last(broker, run, [hint], count)
+    bounds = await broker.bounds(hint.of(run))
+    kept = [(place, offset) for place, offset in places.items() if offset < bounds[place].next]
+    times = [await following.appended(broker, place, offset) for place, offset in kept]
+    begun = min((time for time in times if time is not None), default=None)
+    if begun is None:
+        return places | await following.last(broker, run, others, 0)
+    return places | await following.since(broker, run, others, max(0.0, begun - PATIENCE))
 
 
 class Teller(Protocol):

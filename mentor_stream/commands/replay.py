@@ -84,6 +84,5 @@ def _print(document: dict[str, Any]) -> None:
     rows += [(name.replace("_", " "), f"{document[name]:g}") for name in COUNTED]
     if document["replies"]:
         rows += [(f"replies {how}", str(count)) for how, count in document["replies"].items()]
-    table(
-        ("", ">"), [*rows, ("digest", document["digest"])], title=f"{document['run']}, by {document['guide']}"
-    )
+    table(("", ">"), rows, title=f"{document['run']}, by {document['guide']}")
+    typer.echo(f"digest {document['digest']}")

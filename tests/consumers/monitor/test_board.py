@@ -88,6 +88,15 @@ def test_a_hint_without_a_diagnosis_is_told_as_such_until_there_is_one():
     assert (told["diagnosed"], told["causes"]) == (True, ["cannot count"])
 
 
+def test_of_hints_from_before_what_was_read_it_is_not_said_that_they_have_no_diagnosis():
+    board, (_, hint, _, _) = Board(RUN), a_lesson(1)
+    board.caught_up = True
+    board.index.begins(100.0)
+    board.take(Event(hint[0], TopicPartition("run.guided", 0), 5, 99.0, hint[1]))
+    board.tell(200.0)
+    assert [told["diagnosed"] for told in board.document()["hints"]["newest"]] == [None]
+
+
 def test_what_cannot_be_read_is_counted_and_what_is_not_known_is_nothing():
     board = Board(RUN)
     topic, _ = a_step(0, 1.0)

@@ -15,6 +15,7 @@ import pytest
 
 from mentor_stream import stream, topics
 from mentor_stream.broker import TopicPartition
+from schemas import Diagnosis, Outcome, Query
 from tests.builders import a_group, a_guided_query, a_query, a_record_of_each_kind
 from tests.cluster import Cluster, needs_nodes
 from tests.runs import mentor_stream, url, write_config
@@ -49,6 +50,44 @@ def without_a_diagnosis(directory: Path) -> str:
 
     anyio.run(main, backend="trio")
     return write_config(directory, name="run")
+
+
+def test_the_last_hints_come_with_their_diagnoses_wherever_these_stand(tmp_path: Path):
+    """A partition of hints and one of diagnoses do not hold the same cases."""
+
+    async def main() -> None:
+        async with stream.connect(url(tmp_path), "run", "mentor") as run:
+            for number in range(40):
+                lesson = a_guided_query(
+                    a_query(f"What is {number} + 1?", position=number), hint=f"hint {number}"
+                )
+                await run.publish(topics.GUIDED, lesson)
+                await run.publish(topics.DIAGNOSES, a_diagnosis(lesson))
+                for other in range(3):  # cases without a hint have diagnoses too
+                    await run.publish(topics.DIAGNOSES, a_silent_case(f"{number}-{other}"))
+
+    anyio.run(main, backend="trio")
+    config = write_config(tmp_path, name="run")
+    for count in (1, 3):
+        done = mentor_stream("tail", "hints", config, "--last", str(count), "--no-follow")
+        assert done.stdout.count("lesson 1 by") == 4 * count
+        assert "no diagnosis" not in done.stdout
+    assert mentor_stream("tail", "hints", config, "--last", "0", "--no-follow").stdout == ""
+
+
+def a_diagnosis(lesson: Query) -> Diagnosis:
+    assert lesson.hint
+    return Diagnosis(
+        group_id=lesson.hint.group_id, query_id="plain", guide="scripted", round=1, outcome=Outcome.HINT,
+        reason="passed", hint=lesson.hint, guided_query_id=lesson.query_id, policy_version=0,
+    )  # fmt: skip
+
+
+def a_silent_case(group_id: str) -> Diagnosis:
+    return Diagnosis(
+        group_id=group_id, query_id="plain", guide="scripted", round=1, outcome=Outcome.SILENT,
+        reason="nothing came", policy_version=0,
+    )  # fmt: skip
 
 
 def test_of_a_hint_without_a_diagnosis_it_is_said_that_none_was_found(tmp_path: Path):
