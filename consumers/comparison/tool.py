@@ -48,9 +48,11 @@ def compare(first: Run, second: Run) -> Comparison:
     one, other = (anyio.run(_recorded, *run, backend="trio") for run in (first, second))
     pairs = figures.pairs(one, other)
     if not pairs:
+        lost = one.unreadable + other.unreadable
+        unread = f" {lost:,} records could not be read: tail diagnoses shows why." if lost else ""
         raise ConfigError(
             f"{one.name} has {len(one.cases)} cases and {other.name} {len(other.cases)}, and none in common: "
-            "compare replays of one run, or runs on the same questions."
+            f"compare replays of one run, or runs on the same questions.{unread}"
         )
     return Comparison(one, other, pairs)
 

@@ -35,10 +35,34 @@ def tail(
     since: float | None,
     count: int,
     follow: bool,
+    remark: Callable[[str], None],
 ) -> None:
-    """Show what goes by on a topic of a run, or its hints; for ever when it follows. Raises BrokerError."""
-    choice = Choice(**wanted)
-    anyio.run(partial(_tail, url, run, what, choice, show, since, count, follow=follow), backend="trio")
+    """Show what goes by on a topic of a run, or its hints; for ever when it follows. Raises BrokerError.
+
+    `remark` is told, in a sentence, where nothing of what is there was shown.
+    """
+    choice, shown = Choice(**wanted), [0]
+
+    def counted(lines: list[Line], document: dict[str, Any]) -> None:
+        shown[0] += 1
+        show(lines, document)
+
+    def told(unreadable: int) -> None:
+        if not shown[0]:
+            remark(_nothing(run, what, unreadable, follow=follow))
+
+    anyio.run(
+        partial(_tail, url, run, what, choice, counted, told, since, count, follow=follow), backend="trio"
+    )
+
+
+def _nothing(run: str, what: str, unreadable: int, *, follow: bool) -> str:
+    lost = (
+        f"; {unreadable:,} records could not be read, tail guided or diagnoses shows why"
+        if unreadable
+        else ""
+    )
+    return f"run {run} has no such {what}{' yet: waiting for them' if follow else ''}{lost}"
 
 
 async def _tail(
@@ -47,6 +71,7 @@ async def _tail(
     what: str,
     choice: Choice,
     show: Show,
+    told: Callable[[int], None],
     since: float | None,
     count: int,
     *,
@@ -55,6 +80,7 @@ async def _tail(
     """First what is there, then what comes: behind it, from the places where reading it ended."""
     wanted = HINTS if what == "hints" else (topics.find(what, run),)
     teller: Teller = LessonTeller(choice, show) if what == "hints" else EventTeller(choice, show)
+    unreadable = 0
     async with brokers.connect(url, create=False) as broker:
         if since is not None:
             places = await following.since(broker, run, wanted, since)
@@ -65,8 +91,10 @@ async def _tail(
         async with aclosing(following.events(broker, run, wanted, places, follow=False)) as events:
             async for event in events:
                 places[event.place] = event.offset + 1
+                unreadable += event.record is None
                 teller.take(event, live=False)
         teller.told_all()
+        told(unreadable)
         while follow:
             try:
                 async with aclosing(following.events(broker, run, wanted, places, follow=True)) as events:

@@ -129,6 +129,8 @@ def _row(topic: dict[str, Any]) -> "Sequence[str]":
 
 def _remarks(document: dict[str, Any]) -> "Sequence[str]":
     said: list[str] = []
+    if not document["messages"]:
+        said.append("No message was asked for, or there is none: the archive is empty.")
     if document["missing"]:
         said.append(
             f"{document['missing']:,} messages are missing: retention had taken them before the export."

@@ -78,7 +78,12 @@ def tail(
         since=start,
         count=LAST if last is None else last,
         follow=follow,
+        remark=_remark,
     )
+
+
+def _remark(said: str) -> None:
+    typer.echo(f"mentor-stream: {said}", err=True)
 
 
 def _json(_: "Sequence[tuple[str, str]]", document: dict[str, Any]) -> None:

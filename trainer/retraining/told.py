@@ -59,6 +59,8 @@ class Told:
         self._say(json.dumps(document) if self.as_json else self._verdict(version, policy))
 
     def _verdict(self, version: int, policy: Path) -> str:
+        if not self.trained:
+            return f"0 versions; the recorded groups make no batch more. The policy is {policy}, as it was."
         found = self.first_difference
         if found:
             compared = (

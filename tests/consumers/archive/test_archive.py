@@ -481,3 +481,10 @@ def test_a_run_at_work_is_exported_up_to_where_it_was_and_its_groups_keep_their_
     ends = {int(number): end for number, (_, end) in told["partitions"].items()}
     messages = [row for row in now if len(row) == 6 and row[1] < ends[row[0]]]
     assert [row for row in copied if len(row) == 6] == messages
+
+
+def test_of_a_range_without_messages_it_is_said_that_the_archive_is_empty(recorded: Recorded, tmp_path: Path):
+    done = mentor_stream("export", recorded.config, str(tmp_path / "a.parquet"), "--since", "2099-01-01")
+    assert (done.returncode, "the archive is empty" in done.stdout) == (0, True)
+    whole = mentor_stream("export", recorded.config, str(tmp_path / "b.parquet"))
+    assert "is empty" not in whole.stdout

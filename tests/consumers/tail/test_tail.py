@@ -52,6 +52,25 @@ def without_a_diagnosis(directory: Path) -> str:
     return write_config(directory, name="run")
 
 
+def test_where_nothing_is_shown_that_is_said_and_what_could_not_be_read(tmp_path: Path):
+    config = prepared(tmp_path)
+
+    async def main() -> None:
+        async with stream.connect(url(tmp_path), "junk", "rollout") as run, run.broker.producer() as producer:
+            for topic in (topics.GUIDED, topics.DIAGNOSES):
+                await producer.send(run.name(topic), b"key", b"no record")
+
+    anyio.run(main, backend="trio")
+    for arguments, said in {
+        ("hints", config, "--since", "2099-01-01"): "run run has no such hints",
+        ("collapsed", config, "--question", "nowhere"): "run run has no such collapsed",
+        ("hints", f"{config}:junk"): "run junk has no such hints; 2 records could not be read",
+    }.items():
+        done = mentor_stream("tail", *arguments, "--no-follow")
+        assert (done.returncode, said in done.stderr) == (0, True), done
+    assert mentor_stream("tail", "groups", config, "--no-follow").stderr == ""
+
+
 def test_the_last_hints_come_with_their_diagnoses_wherever_these_stand(tmp_path: Path):
     """A partition of hints and one of diagnoses do not hold the same cases."""
 
