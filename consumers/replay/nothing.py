@@ -9,6 +9,9 @@ from mentor_stream.broker import Bounds, Broker, TopicPartition
 
 SAID = 16
 """Partitions whose offsets are told in a sentence; the document has all."""
+UNREADABLE = (
+    "no recorded case can be read, of {records} records: mentor-stream tail collapsed CONFIG shows why"
+)
 
 
 class Held(NamedTuple):

@@ -52,7 +52,7 @@ class Request:
 
 
 def replay(progress: Progress, **request: Any) -> dict[str, Any]:
-    """Replay, and return what `--json` prints, a `problem` where no case lies in the range.
+    """Replay, and return what `--json` prints, a `problem` where no case is in the range.
 
     Raises ConfigError, BrokerError.
     """
@@ -91,7 +91,9 @@ async def _replay(request: Request, progress: Progress) -> dict[str, Any]:
             )
             await _work(replaying, recorded, await _known(own), progress)
             document = await account(own)
+    lost = recorded.unreadable == recorded.count
     return document | {
+        "problem": nothing.UNREADABLE.format(records=recorded.count) if lost else None,
         "matched": recorded.count,
         "run": request.to,
         "guide": guide.name,

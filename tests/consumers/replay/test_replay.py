@@ -213,6 +213,19 @@ def test_a_run_without_failures_and_a_replay_have_nothing_to_replay(tmp_path: Pa
     assert "nothing to replay: again.collapsed is empty" in done.stderr
 
 
+def test_cases_that_cannot_be_read_are_no_empty_result(tmp_path: Path, recorded: str):
+    async def main() -> None:
+        async with stream.connect(url(tmp_path), "junk", "rollout") as run, run.broker.producer() as producer:
+            await producer.send(run.name(topics.COLLAPSED), b"key", b"no record")
+
+    anyio.run(main, backend="trio")
+    command = ["replay", "--from", f"{recorded}:junk", "--to", "again"]
+    done = mentor_stream(*command)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no recorded case can be read, of 1 records" in done.stderr
+    assert as_json(*command, code=2)["unreadable"] == 1
+
+
 def test_another_run_on_the_broker_can_be_replayed(tmp_path: Path, recorded: str):
     async def main() -> None:
         async with stream.connect(url(tmp_path), "other", "rollout") as run:
