@@ -48,7 +48,7 @@ def tail(
         show(lines, document)
 
     def told(unreadable: int) -> None:
-        if not shown[0]:
+        if not shown[0] and (count or since is not None):
             remark(_nothing(run, what, unreadable, follow=follow))
 
     anyio.run(
