@@ -42,8 +42,8 @@ def a_document(hostile: str) -> dict[str, Any]:
     paired = {"cases": 3, "rescue": one, "accuracy": one}
     run = {
         "guides": ["fdcg"], "cases": 4, "undiagnosed": 1, "outcomes": {"hint": 3}, "hint_rate": 0.75,
-        "leak_rate": 0.1, "refined": 0.5, "redrafted": 0.0, "tokens": 12345.6, "seconds": 2.0, "cost": 0.0, "answered": 0,
-        "rescue_rate": None, "accuracy": None, "sampled": way | {"against_none": paired},
+        "leak_rate": 0.1, "refined": 0.5, "redrafted": 0.0, "tokens": 12345.6, "seconds": 2.0, "cost": 0.0,
+        "answered": 0, "rescue_rate": None, "accuracy": None, "sampled": way | {"against_none": paired},
     }  # fmt: skip
     sides = [
         (a_side("Count on.", 1), a_side("Use your fingers.", 5)),
