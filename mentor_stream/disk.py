@@ -9,12 +9,12 @@ from pathlib import Path
 
 from mentor_stream.config import ConfigError
 
-REFUSALS = frozenset(
-    {
-        errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO,
-        errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP,
-    }
-)  # fmt: skip
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What room would help with."""
+REFUSALS = FULL | {
+    errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOTDIR, errno.EISDIR, errno.EEXIST,
+    errno.ENAMETOOLONG, errno.ELOOP,
+}  # fmt: skip
 """What comes of the path or its disk; of networks, processes and missing files it is none."""
 
 TRIED_BYTES = 4096
@@ -33,10 +33,9 @@ def writing(option: str, path: Path) -> Generator[None]:
     except OSError as error:
         if error.errno not in REFUSALS and not _cannot_be_made(path, error):
             raise
-        raise Unwritable(
-            f"{option} is {str(path)!r}: it cannot be written ({error.strerror}). Make room, or name a place "
-            "elsewhere"
-        ) from error
+        why = f"{error.filename} is no folder" if error.errno == errno.EEXIST else error.strerror
+        way_out = "Make room, or name a place elsewhere" if error.errno in FULL else "Name a place elsewhere"
+        raise Unwritable(f"{option} is {str(path)!r}: it cannot be written ({why}). {way_out}") from error
 
 
 def check_file(option: str, path: Path) -> None:
