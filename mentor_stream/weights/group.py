@@ -5,9 +5,11 @@ from any default group, and goes away after the update.
 """
 
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
+from threading import Thread
 from typing import Any
 
 from mentor_stream.weights import address
@@ -15,6 +17,8 @@ from mentor_stream.weights.messages import Backend, group_prefix
 
 STALL_SECONDS = 120.0
 """An end that neither takes nor gives a bucket for so long is taken for dead."""
+LOOK = timedelta(seconds=1)
+"""Between looks at whether the other end is still there."""
 INTERFACE = "GLOO_SOCKET_IFNAME"
 """The environment variable by which a user says over which interface gloo goes."""
 
@@ -23,31 +27,59 @@ class Group:
     """The ends of one update, met. All calls raise RuntimeError when one of them is gone or stands still."""
 
     def __init__(
-        self, dist: Any, store: Any, *, ask_id: str, backend: Backend, rank: int, size: int, other: str
+        self,
+        dist: Any,
+        store: Any,
+        *,
+        ask_id: str,
+        backend: Backend,
+        rank: int,
+        size: int,
+        other: str,
+        check: Callable[[], None] | None = None,
     ) -> None:
-        """Waits for the others, STALL_SECONDS at most. `other` is the address of the other end."""
-        self._dist = dist
+        """Waits for the others, STALL_SECONDS at most. `other` is the address of the other end, and `check`
+        raises RuntimeError when that is gone."""
+        self._dist, self._check = dist, check
         meeting = dist.PrefixStore(group_prefix(ask_id), store)
         patience = timedelta(seconds=STALL_SECONDS)
         self._aborts = backend == "nccl"
         make = _nccl if self._aborts else _gloo
-        self._group = make(dist, meeting, rank, size, patience, other)
+        self._group: Any = make(dist, meeting, rank, size, patience, other)
 
-    def broadcast(self, data: Any) -> Any:
-        """Begin to give the sender's bytes to all; `wait()` of what it returns is the end of it."""
+    def broadcast(self, data: Any) -> Callable[[], None]:
+        """Begin to give the sender's bytes to all; what is returned waits for the end of it."""
         options = self._dist.BroadcastOptions()
         options.rootRank = 0
-        return self._group.broadcast([data], options)
+        return partial(self._wait, self._group.broadcast([data], options))
 
     def agree(self, mark: Any) -> None:
         """Wait until all have come here. `mark` is a tensor of one number."""
-        self._group.allreduce([mark]).wait()
+        self._wait(self._group.allreduce([mark]))
+
+    def _wait(self, work: Any) -> None:
+        """Until it is done. Gloo does not hear of an end that dies in the middle of a message: `check` does."""
+        if self._aborts:
+            work.wait()
+            return
+        while True:
+            try:
+                work.wait(LOOK)
+            except RuntimeError:
+                if work.is_completed():
+                    raise
+                if self._check:
+                    self._check()
+            else:
+                return
 
     def close(self) -> None:
         """Leave: who still waits for us hears of it."""
         if self._aborts:
             self._group.abort()
-        del self._group
+        held, self._group = [self._group], None
+        # Beside us: gloo lets go only when what was begun is done, or STALL_SECONDS are over.
+        Thread(target=held.clear, daemon=True, name="parting").start()
 
 
 def _gloo(dist: Any, store: Any, rank: int, size: int, patience: timedelta, other: str) -> Any:

@@ -18,7 +18,7 @@ PROTOCOL = 1
 ASKS = "asks"
 """The queue of the store that asks go into."""
 BUCKET_BYTES = 2**26
-"""Weights go in pieces of so many bytes; two at a time are in memory at either end."""
+"""Weights go in pieces of so many bytes, of which a server has two in memory."""
 DTYPES = {
     "F64": ("float64", 8),
     "F32": ("float32", 4),

@@ -1,6 +1,7 @@
 """Snapshots as a trainer leaves them, and what a server gets of them."""
 
 import secrets
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from producers.engines.vllm.child import free_port
 from producers.engines.vllm.receiving import Place, Sender
 
 CPU = torch.device("cpu")
+ENDS = (sys.executable, "-m", "tests.weights.ends")
 Files = list[dict[str, torch.Tensor]]
 
 

@@ -25,11 +25,10 @@ from mentor_stream.weights.messages import Ask
 from producers.engines.vllm import receiving
 from producers.engines.vllm.receiving import Interrupted, Place, Sender
 from tests.weights.ends import STALL_SECONDS
-from tests.weights.shelf import CPU, different, large, received, small, where, write
+from tests.weights.shelf import CPU, ENDS, different, large, received, small, where, write
 from trainer.sending import Keeper, desk, keeper
 
 ROOT = Path(__file__).parents[2]
-ENDS = (sys.executable, "-m", "tests.weights.ends")
 
 
 @pytest.fixture(autouse=True)
@@ -172,7 +171,8 @@ def test_a_snapshot_that_is_removed_while_it_is_sent_arrives_whole(
 def test_a_sender_that_is_lost_half_way_is_heard_of_and_the_next_one_serves(
     tmp_path: Path, sending: Callable[..., str], monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    monkeypatch.setattr(group, "STALL_SECONDS", STALL_SECONDS)
+    if how == "SIGSTOP":
+        monkeypatch.setattr(group, "STALL_SECONDS", STALL_SECONDS)
     files = large()
     snapshot, at = write(tmp_path, files), sending(*ENDS, "sender", how)
     began = time.monotonic()

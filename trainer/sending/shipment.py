@@ -26,15 +26,9 @@ def send(opened: Opened, ask: Ask, store: Any) -> None:
         other=ask.address,
     )
     try:
-        under_way: tuple[Any, torch.Tensor] | None = None
         for bucket in opened.buckets():
             data = torch.frombuffer(bucket, dtype=torch.uint8).to(device)
-            following = group.broadcast(data), data  # it is kept until it has gone
-            if under_way:
-                under_way[0].wait()
-            under_way = following
-        if under_way:
-            under_way[0].wait()
+            group.broadcast(data)()
         group.agree(torch.zeros(1, device=device))
     finally:
         group.close()

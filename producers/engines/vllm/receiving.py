@@ -6,7 +6,7 @@ What is said and how the two ends meet is mentor_stream/weights/.
 import secrets
 import socket
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -51,22 +51,58 @@ class Place:
     ranks: int = 1
 
 
+class Line:
+    """A connection to the sender, by which it is asked, and found to be gone."""
+
+    def __init__(self, sender: Sender, seconds: float) -> None:
+        """Answers are waited for so long. Raises StoreError when it cannot be reached."""
+        try:
+            place = address.split(sender.where)
+            self._held = socket.create_connection(place, REACH_SECONDS)
+            self.store: Any = dist.TCPStore(  # pyright: ignore[reportPrivateImportUsage]
+                *place,
+                is_master=False,
+                wait_for_workers=False,
+                timeout=timedelta(seconds=min(seconds, 3 * REACH_SECONDS)),
+            )
+        except (OSError, RuntimeError, ValueError) as error:
+            raise StoreError(
+                f"{sender.where} (run.weights_from) cannot be reached: {_line(error)}"
+            ) from error
+        self.store.set_timeout(timedelta(seconds=seconds))
+
+    def check(self) -> None:
+        """Raises RuntimeError when the sender has died: nothing ever comes by the connection that is held."""
+        try:
+            if self._held.recv(1, socket.MSG_DONTWAIT | socket.MSG_PEEK):
+                return
+        except BlockingIOError:
+            return
+        except OSError as error:
+            raise RuntimeError(f"it is gone: {error}") from error
+        raise RuntimeError("it is gone")
+
+    def close(self) -> None:
+        """Hang up."""
+        self._held.close()
+
+
 def look(sender: Sender, seconds: float = LOOK_SECONDS) -> Offer:
     """What would be sent. Raises SnapshotError when it never will be, StoreError when it may be later."""
     ask_id = secrets.token_hex(16)
-    store = _store(sender, seconds)
-    _ask(store, sender, ask_id, 0, seconds)
-    return _answer(store, sender, ask_id, seconds)
+    with closing(Line(sender, seconds)) as line:
+        _ask(line.store, sender, ask_id, 0, seconds)
+        return _answer(line.store, sender, ask_id, seconds)
 
 
 class Arrival:
     """Weights that are about to come."""
 
     def __init__(
-        self, store: Any, sender: Sender, offer: Offer, ask_id: str, place: Place, device: torch.device
+        self, line: Line, sender: Sender, offer: Offer, ask_id: str, place: Place, device: torch.device
     ) -> None:
         self.offer = offer
-        self._store, self._sender, self._id, self._place = store, sender, ask_id, place
+        self._line, self._sender, self._id, self._place = line, sender, ask_id, place
         self._device = device if sender.backend == "nccl" else torch.device("cpu")
         self._group: Group | None = None
 
@@ -78,12 +114,13 @@ class Arrival:
         try:
             self._group = Group(
                 dist,
-                self._store,
+                self._line.store,
                 ask_id=self._id,
                 backend=self._sender.backend,
                 rank=1 + self._place.rank,
                 size=1 + self._place.ranks,
                 other=address.split(self._sender.where)[0],
+                check=self._line.check,
             )
             buckets = self._buckets(self._group)
             first = next(buckets, None)
@@ -111,7 +148,7 @@ class Arrival:
         parts = [rooms[number % 2][:size] for number, size in enumerate(sizes)]
         coming = [group.broadcast(part) for part in parts[:1]]
         for number, part in enumerate(parts):
-            coming.pop().wait()
+            coming.pop()()
             coming = [group.broadcast(following) for following in parts[number + 1 : number + 2]]
             yield part
 
@@ -124,15 +161,12 @@ def arriving(
 
     Raises SnapshotError when they will never come, StoreError when they may later.
     """
-    store = _store(sender, seconds)
-    if place.rank == 0:
-        _ask(store, sender, ask_id, place.ranks, seconds)
-    offer = _answer(store, sender, ask_id, seconds)
-    arrival = Arrival(store, sender, offer, ask_id, place, device)
-    try:
-        yield arrival
-    finally:
-        arrival.close()
+    with closing(Line(sender, seconds)) as line:
+        if place.rank == 0:
+            _ask(line.store, sender, ask_id, place.ranks, seconds)
+        offer = _answer(line.store, sender, ask_id, seconds)
+        with closing(Arrival(line, sender, offer, ask_id, place, device)) as arrival:
+            yield arrival
 
 
 def assembled(
@@ -150,24 +184,6 @@ def assembled(
             data[filled : filled + len(part)] = part
             filled, bucket = filled + len(part), bucket[len(part) :]
         yield piece.name, data.view(getattr(torch, DTYPES[piece.dtype][0])).reshape(piece.shape)
-
-
-def _store(sender: Sender, seconds: float) -> Any:
-    """A client of the sender's store. Raises StoreError."""
-    try:
-        host, port = address.split(sender.where)
-        socket.create_connection((host, port), REACH_SECONDS).close()  # PyTorch would try for ever, and shout
-        store = dist.TCPStore(  # pyright: ignore[reportPrivateImportUsage]
-            host,
-            port,
-            is_master=False,
-            wait_for_workers=False,
-            timeout=timedelta(seconds=min(seconds, 3 * REACH_SECONDS)),
-        )
-    except (OSError, RuntimeError, ValueError) as error:
-        raise StoreError(f"{sender.where} (run.weights_from) cannot be reached: {_line(error)}") from error
-    store.set_timeout(timedelta(seconds=seconds))
-    return store
 
 
 def _ask(store: Any, sender: Sender, ask_id: str, ranks: int, seconds: float) -> None:

@@ -1,5 +1,6 @@
 """Other weights into a server that is at work: what runs is kept, and goes on with them."""
 
+import itertools
 import logging
 import secrets
 from collections.abc import Mapping
@@ -17,8 +18,8 @@ IN_BETWEEN = "loading"
 log = logging.getLogger(__name__)
 
 
-LOOK_SECONDS = 0.5
-"""Between looks at whether a snapshot has been fetched."""
+LOOKS = (0.05, 0.1, 0.2, 0.5)
+"""Seconds between looks at whether a snapshot has been fetched; the last one from then on."""
 
 
 class Unusable(Exception):
@@ -50,7 +51,7 @@ async def fetch(api: Api, source: Mapping[str, str], seconds: float) -> None:
     """
     try:
         with anyio.fail_after(seconds):
-            while True:
+            for looks in itertools.count():
                 found = msgspec.convert(await api.fetch(source), type=list[Fetched])
                 for one in found:
                     if one.failure is not None:
@@ -58,7 +59,7 @@ async def fetch(api: Api, source: Mapping[str, str], seconds: float) -> None:
                         raise kind(one.failure, intact=True, again=not one.gone)
                 if all(one.there for one in found):
                     return
-                await anyio.sleep(LOOK_SECONDS)
+                await anyio.sleep(LOOKS[min(looks, len(LOOKS) - 1)])
     except TimeoutError:
         why = f"{api.url} did not fetch it within {seconds:g} s"
         raise Unusable(why, intact=True, again=True) from None
