@@ -11,6 +11,7 @@ hf/          Hugging Face directories in and out
 launch.py, ranks.py    the processes and how they find each other
 orders.py, stopping.py    what all ranks do together; how they are asked to end
 release.py, checkpoint.py, shards.py    what stays on disk
+sending/     what was released, to the servers that sample
 retraining/  the same from what a run has recorded, batch by batch
 report.py, journal.py, health.py    what is told, and when to give up
 component.py, config.py    the settings, and what must hold before it starts

@@ -58,7 +58,7 @@ class Group:
         self._wait(self._group.allreduce([mark]))
 
     def _wait(self, work: Any) -> None:
-        """Until it is done. Gloo does not hear of an end that dies in the middle of a message: `check` does."""
+        """Until it is done. Gloo hears of no end that dies in the middle of a message: `check` does."""
         if self._aborts:
             work.wait()
             return
