@@ -7,6 +7,7 @@ config.py, plugins.py    sections of a run's file, and the parts that it names; 
 stream.py                how a component talks: records on topics.py, over broker/; releases.py and
                          telemetry.py are what all of them hear and tell; metrics/ is what they measure
 snapshots/               policies on disk and in object storage
+weights/                 policies as they are sent, from trainer to servers
 workers/, answers/       processes that may be killed; and equal answers, which are judged in them
 
 Read stream.py first, then broker/base.py, the contract below it. Who may import whom is a table in

@@ -328,6 +328,32 @@ def test_selectors_choose_the_pods_of_their_component_and_no_others(example: str
         assert [component for component, own in labels.items() if wanted.items() <= own.items()] == [name]
 
 
+def test_weights_are_sent_from_the_trainer_s_first_pod_by_its_name(tmp_path: Path) -> None:
+    for example, nodes in (("one-node", 1), ("multi-node", 2)):
+        setting = "trainer.weightsPort=29600"
+        trainer = pods(example, setting)["trainer"]
+        (service,) = (one for name, one in objects(example, "Service", setting).items() if name == "trainer")
+        assert trainer["subdomain"] == service["metadata"]["name"] == f"{example}-trainer"
+        assert ("NODE_RANK" in json.dumps(trainer)) is (nodes > 1)
+        found = objects(example, "ConfigMap", setting)["environment"]["data"]
+        address = found["MENTOR_STREAM__RUN__WEIGHTS_FROM"]
+        assert address == f"{example}-trainer-0.{example}-trainer:29600"
+        between = objects(example, "NetworkPolicy", setting)["weights"]["spec"]
+        for component in ("rollout", "trainer"):
+            own = {**between["podSelector"]["matchLabels"], "app.kubernetes.io/component": component}
+            assert _chooses(between["podSelector"], own)
+    assert "WEIGHTS_FROM" not in json.dumps(rendered("one-node"))
+    text = _toml("one-node").replace('kind = "vllm"', 'kind = "vllm"\nweights = "gloo"', 1)
+    (tmp_path / "run.toml").write_text(text)
+    refused = attempt("one-node", f"run.config=@{tmp_path / 'run.toml'}")
+    assert "trainer.weightsPort is 0" in refused.stderr
+
+
+def _toml(example: str) -> str:
+    """The run's file in it."""
+    return objects(example, "ConfigMap")["run"]["data"]["run.toml"]
+
+
 def test_programs_of_a_model_reach_kafka_and_nothing_else() -> None:
     policies = objects("one-node", "NetworkPolicy")
     labels = objects("one-node", "Deployment")["rollout"]["spec"]["template"]["metadata"]["labels"]

@@ -157,7 +157,7 @@ spec:
 {{- define "probes" -}}
 {{- $alive := dict "httpGet" (dict "path" "/healthz" "port" (include "port" .)) -}}
 {{- $ready := dict "httpGet" (dict "path" (empty .page | ternary "/readyz" "/healthz") "port" (include "port" .)) -}}
-{{- if .subdomain }}{{/* of several nodes the first answers, for all ranks */}}
+{{- if gt (int (.pods | default 1)) 1 }}{{/* of several nodes the first answers, for all ranks */}}
 {{- $ask := "test $NODE_RANK != 0 || python -c 'from urllib.request import urlopen; urlopen(\"http://127.0.0.1:%v/%s\", timeout=4)'" -}}
 {{- $alive = dict "exec" (dict "command" (list "sh" "-c" (printf $ask .root.Values.telemetry.port "healthz"))) -}}
 {{- $ready = dict "exec" (dict "command" (list "sh" "-c" (printf $ask .root.Values.telemetry.port "readyz"))) -}}
