@@ -59,7 +59,7 @@ for command in (
 def main() -> None:
     """Entry point. What a user can mend is a clear line and exit code 2; anything unexpected a traceback.
 
-    A component that may be luckier when it is started again ends with 75, EX_TEMPFAIL of sysexits.h.
+    What may be luckier when it is started again ends with 75, EX_TEMPFAIL of sysexits.h.
     """
     if sys.stdout is None:  # closed by whoever started us
         sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115

@@ -3,19 +3,21 @@
 import errno
 import os
 import sys
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, NoReturn
 
 from mentor_stream import legible
-from mentor_stream.broker.base import BrokerError, OffsetGap
+from mentor_stream.broker.base import BrokerError, BrokerUnavailable
 from mentor_stream.causes import causes
 from mentor_stream.config import ConfigError
-from mentor_stream.snapshots import SnapshotError
+from mentor_stream.snapshots import SnapshotError, StoreError
 
 MISTAKE = 2
 """Somebody must mend the config, the data or the stream first: started again it would end so again."""
 PASSING = 75
 """A broker, a store or a disk may be well again when it is started again: EX_TEMPFAIL of sysexits.h."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_FORESEEN = (ConfigError, BrokerError, SnapshotError)
 
 
 class Exit(NamedTuple):
@@ -26,15 +28,13 @@ class Exit(NamedTuple):
 
 
 def of_component(error: Exception) -> Exit | None:
-    """That of a component, which is started again unless that has no use. None: its traceback is wanted."""
-    found = causes(error)
-    return _said(PASSING, found) if all(map(_passes, found)) else of_command(error)
+    """That of a component, which finds another snapshot where one is gone. None: its traceback is wanted."""
+    return _of(error, lambda cause: _passes(cause) or isinstance(cause, SnapshotError))
 
 
 def of_command(error: Exception) -> Exit | None:
-    """That of a command that somebody waits for. None: its traceback is wanted."""
-    found = causes(error)
-    return _said(MISTAKE, found) if all(map(_is_users, found)) else None
+    """That of a command, which was told which snapshot to take. None: its traceback is wanted."""
+    return _of(error, _passes)
 
 
 def say_and_leave(end: Exit) -> NoReturn:
@@ -44,28 +44,34 @@ def say_and_leave(end: Exit) -> NoReturn:
     sys.exit(end.code)
 
 
-def _said(code: int, found: list[Exception]) -> Exit:
+def _of(error: Exception, passes: Callable[[Exception], bool]) -> Exit | None:
+    """One mistake among the causes comes back, whatever passes beside it."""
+    found = causes(error)
+    if not all(isinstance(cause, _FORESEEN) or _is_full(cause) for cause in found):
+        return None
     texts = (f"mentor-stream: {_words(cause)}" for cause in found)
+    code = PASSING if all(map(passes, found)) else MISTAKE
     return Exit(code, [legible.line(line) for text in texts for line in text.split("\n")])
 
 
 def _words(cause: Exception) -> str:
-    if _is_output(cause):
+    if isinstance(cause, OSError) and cause.filename is None:  # only of what is open: the output, for one
         return f"what it prints cannot be written: {os.strerror(errno.ENOSPC)}"
     return str(cause)
 
 
 def _passes(cause: Exception) -> bool:
-    if isinstance(cause, OffsetGap):  # it stays until somebody decides about it
-        return False
-    full = isinstance(cause, OSError) and cause.errno in _FULL
-    return full or isinstance(cause, BrokerError | SnapshotError)
+    """Whoever found it, and whatever was made of it on the way."""
+    return any(isinstance(e, BrokerUnavailable | StoreError) or _is_full(e) for e in _made_of(cause))
 
 
-def _is_users(cause: Exception) -> bool:
-    return _is_output(cause) or isinstance(cause, ConfigError | BrokerError | SnapshotError)
+def _made_of(error: Exception) -> Iterator[Exception]:
+    """An error, and those that it is the consequence of."""
+    yield error
+    if isinstance(error.__cause__, Exception):
+        for cause in causes(error.__cause__):
+            yield from _made_of(cause)
 
 
-def _is_output(cause: Exception) -> bool:
-    """Whether the disk behind the output is full."""
-    return isinstance(cause, OSError) and cause.errno == errno.ENOSPC and cause.filename is None
+def _is_full(error: Exception) -> bool:
+    return isinstance(error, OSError) and error.errno in _FULL

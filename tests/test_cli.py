@@ -48,7 +48,7 @@ def test_a_missing_config_file_is_one_line_and_no_traceback(command: str, tmp_pa
 
 @pytest.mark.parametrize(
     ("output", "code", "words"),
-    [("&-", 0, ""), ("/dev/full", 2, "what it prints cannot be written: No space left on device")],
+    [("&-", 0, ""), ("/dev/full", 75, "what it prints cannot be written: No space left on device")],
 )
 def test_an_output_that_takes_nothing_is_no_traceback(output: str, code: int, words: str) -> None:
     command = [sys.executable, "-m", "mentor_stream.cli", "schemas"]

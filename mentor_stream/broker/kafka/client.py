@@ -50,9 +50,8 @@ class Client(Generic[K]):
 
     def explained(self, error: errors.KafkaError, failed: str = "") -> BrokerError:
         """A kafka-python error in the contract's terms; `failed` says what was not done, and in what time."""
-        meant = meaning.explained(error, self.settings)
-        if not isinstance(meant, BrokerUnavailable):
-            return meant
+        if not isinstance(error, meaning.PASSING):
+            return meaning.explained(error, self.settings)
         why = meaning.reason(error)
         return self.unavailable(f"{failed}: {why}" if failed else why)
 
@@ -114,7 +113,8 @@ def _build(
 def _not_connected(error: errors.KafkaError, settings: ConnectionSettings, network: Network) -> BrokerError:
     if not isinstance(error, errors.KafkaTimeoutError):
         found = trouble(error, settings.security)
-        return BrokerError(f"run.broker is {settings.url}: {found.reason}")
+        kind = BrokerUnavailable if found.passing else BrokerError
+        return kind(f"run.broker is {settings.url}: {found.reason}")
     reasons = [f"{server}: {why}" for server, why in network.trouble.items()] or ["no answer"]
     if CLOSES in network.trouble.values() and not settings.security.sasl:
         reasons.append(f"if it wants a password, set {where('security_protocol')}")

@@ -18,7 +18,8 @@ _OUT_OF_STEP = (
 )
 """A node and a producer number messages differently: the producer begins again by itself, and whether this
 message was appended is not known, as when none answers."""
-_PASSING = (RETRIABLE, *_OUT_OF_STEP, errors.BrokerNotAvailableError, errors.IncompatibleBrokerVersion)
+PASSING = (RETRIABLE, *_OUT_OF_STEP, errors.BrokerNotAvailableError, errors.IncompatibleBrokerVersion)
+"""What is known to pass, and told by its reason alone."""
 _PACKAGES = {"snappy": "python-snappy", "zstd": "zstandard", "lz4": "lz4"}
 
 _SILENT = "its nodes do not answer in time"
@@ -79,9 +80,9 @@ def explained(error: errors.KafkaError, settings: ConnectionSettings) -> BrokerE
         )
     if isinstance(error, errors.UnsupportedCodecError):
         return BrokerError(f"run.broker is {settings.url}: {_missing_codec(str(error))}")
-    if isinstance(error, _PASSING):
+    if isinstance(error, PASSING):
         return unavailable(settings, reason(error))
-    return BrokerError(f"run.broker is {settings.url}: {error}")
+    return BrokerUnavailable(f"run.broker is {settings.url}: {error}")  # who knows: another try may do
 
 
 def refused_as_too_large(topic: str, size: int) -> MessageTooLarge:

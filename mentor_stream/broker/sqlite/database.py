@@ -109,7 +109,7 @@ def explained(error: Exception, location: Location) -> Exception:
                 "stopped process that has it open, or raise timeout= in run.broker"
             )
         case sqlite3.SQLITE_FULL:
-            return BrokerError(
+            return BrokerUnavailable(
                 f"{path}: the disk is full. Make room and start again; nothing acknowledged is lost"
             )
         case sqlite3.SQLITE_IOERR:

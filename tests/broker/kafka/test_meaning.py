@@ -33,6 +33,10 @@ def test_a_reason_that_we_have_no_words_for_is_kafkas_name_for_it():
     assert reason(errors.KafkaStorageError("text")) == reason(errors.KafkaStorageError) == "KafkaStorageError"
 
 
+def test_what_nobody_knows_may_pass():
+    assert isinstance(explained(errors.UnknownError("text"), SETTINGS), BrokerUnavailable)
+
+
 @pytest.mark.parametrize(
     ("error", "kind", "words"),
     [

@@ -48,7 +48,7 @@ def test_a_full_disk_is_named_and_nothing_is_left_on_it(
     out = tmp_path / "small" / name
     command = [sys.executable, "-m", "mentor_stream.cli", "export", large.config, str(out)]
     done = subprocess.run([*small_disk, *command], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 2, done.stderr
+    assert done.returncode == 75, done.stderr
     told, *left = done.stderr.splitlines()
     assert told == (
         f"mentor-stream: {out} could not be written: No space left on device. Nothing is left of it. "
@@ -62,7 +62,7 @@ def test_a_full_disk_takes_nothing_in_and_says_so(large: Recorded, tmp_path: Pat
     as_json("export", large.config, str(file))
     command = [sys.executable, "-m", "mentor_stream.cli", "import", str(file), str(to)]
     done = subprocess.run([*small_disk, *command], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 2, done.stderr
+    assert done.returncode == 75, done.stderr
     assert f"{to}: the disk is full. Make room" in done.stderr
     assert "Traceback" not in done.stderr
 
