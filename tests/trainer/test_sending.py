@@ -29,7 +29,7 @@ def test_what_is_released_can_be_had_from_the_trainer_while_it_runs_and_is_what_
     recording: Recording,
 ) -> None:
     at = where()
-    recording.configure(run=f'max_versions = 100\nweights_from = "{at}"')
+    recording.configure(run=f'max_versions = 100\nweights_from = "{at}"', trainer="keep_snapshots = 100")
     process = recording.start()
     try:
         recording.await_release(process, lambda release: release.policy_version == 2)
