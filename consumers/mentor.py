@@ -14,6 +14,7 @@ from consumers.backlog import Backlog, Line, Passed
 from consumers.budget import budget
 from consumers.casework import Action
 from consumers.config import GUIDES, MentorConfig
+from consumers.grace import Grace
 from consumers.guides.base import Lesson
 from consumers.leak.guard import guarding
 from consumers.publishing import publish_diagnosis, publish_lesson
@@ -36,6 +37,9 @@ PASSED_OVER_AT_ONCE = 64
 MOST_WAITING_BYTES = 256 * 2**20
 """Of the cases that wait; what it is that max_backlog bounds when completions are very long."""
 
+GRACE_SECONDS = 2.0
+"""For the diagnosis of a lesson that is on its way when the mentor is asked to stop."""
+
 log = logging.getLogger(__name__)
 
 
@@ -56,6 +60,7 @@ class Mentor:
         self._version = 0  # what a run starts from, before any release
         self._tally = Tally()
         self._complaints = Complaints()
+        self._grace = Grace(GRACE_SECONDS)
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -65,6 +70,7 @@ class Mentor:
         ):
             await tasks.start(releases.follow, self._stream, self._take)
             tasks.start_soon(self._report)
+            tasks.start_soon(self._grace.watch)
             tasks.start_soon(telemetry.watch, self._stream, topics.COLLAPSED)
             async with (
                 self._stream.consumer(topics.COLLAPSED, prefetch=self._prefetch) as cases,
@@ -106,9 +112,10 @@ class Mentor:
         """Publish what comes of a case, then release it: a crash in between repeats it under the same ids."""
         group, began = case.record, time.perf_counter()
         lesson = await self._lesson(group)
-        lesson, guided = await publish_lesson(self._stream, self._teacher.guide.name, group, lesson)
-        await self._record(group, lesson, guided, time.perf_counter() - began)
-        case.done()
+        with self._grace.block():
+            lesson, guided = await publish_lesson(self._stream, self._teacher.guide.name, group, lesson)
+            await self._record(group, lesson, guided, time.perf_counter() - began)
+            case.done()
         self._slots.release()
 
     async def _record(self, group: Group, lesson: Lesson, guided: Query | None, seconds: float) -> None:
