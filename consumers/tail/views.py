@@ -16,8 +16,13 @@ NAME = 60
 SHOWN_ANSWERS = 3
 SHOWN_CALLS = 8
 
+_ENDS = (".", "!", "?", ":", ";", ",")
 UNDIAGNOSED = "not known: no diagnosis of this hint was found"
 """A mentor that dies between the two leaves a hint without; whoever does its case again adds it."""
+
+
+INDENT = 15
+"""Where texts begin, behind their label."""
 
 
 class Line(NamedTuple):
@@ -25,6 +30,8 @@ class Line(NamedTuple):
 
     text: str
     style: str = ""
+    indent: int = 0
+    """Columns before its second row, where it takes more than one."""
 
 
 def lesson(one: Lesson) -> list[Line]:
@@ -74,7 +81,10 @@ def _group(group: Group, time: float) -> list[Line]:
     lines.append(_labelled("question", group.query.question))
     if group.query.hint:
         lines.append(_labelled("hint", group.query.hint.text, "hint"))
-    lines += [_answer(one) for one in _telling(group.trajectories)]
+    shown = _telling(group.trajectories)
+    lines += [_answer(one) for one in shown]
+    if left := len(group.trajectories) - len(shown):
+        lines.append(_labelled("", f"and {left} more answer{'s' * (left > 1)}: --json has them all"))
     return [*lines, Line("")]
 
 
@@ -117,10 +127,19 @@ _VIEWS: dict[type[Record], Callable[[Any, float], list[Line]]] = {
 
 def causes(diagnosis: Diagnosis) -> Iterator[str]:
     """What the agents found, or else what the case was closed with."""
-    found = [
-        call.result for call in diagnosis.calls if call.agent in ("attribution", "critique") and call.result
-    ]
-    yield from found[-1:] or [diagnosis.reason]
+    found = [call for call in diagnosis.calls if call.agent in ("attribution", "critique") and call.result]
+    if not found:
+        yield diagnosis.reason
+    elif found[-1].agent == "attribution":
+        yield _paragraph(found[-1].result)
+    else:
+        yield found[-1].result
+
+
+def _paragraph(lines: str) -> str:
+    """Lines that say a thing each as one text."""
+    *others, last = [line.strip() for line in lines.splitlines() if line.strip()] or [""]
+    return " ".join([one if one.endswith(_ENDS) else f"{one};" for one in others] + [last])
 
 
 def _telling(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
@@ -157,11 +176,11 @@ def _id(query: Query) -> str:
 
 def _head(time: float, what: str, said: str, style: str = "") -> Line:
     when = datetime.fromtimestamp(time, UTC).astimezone().strftime("%H:%M:%S")
-    return Line(f"{when}  {_cut(what, NAME)}  {said}", style or "head")
+    return Line(f"{when}  {_cut(what, NAME)}  {said}", style or "head", len(when) + 2)
 
 
 def _labelled(label: str, text: str, style: str = "") -> Line:
-    return Line(f"  {_cut(label, NAME):>11}  {_cut(text)}", style)
+    return Line(f"  {_cut(label, NAME):>{INDENT - 4}}  {_cut(text)}", style, INDENT)
 
 
 def _cut(text: str, most: int = CHARACTERS) -> str:

@@ -5,7 +5,8 @@ value: as late as needed for the rest to be within the policy's reach, and no la
 has something to learn. `kind = "examples.chain.mentor_agents"`.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from itertools import accumulate
 
 from pydantic import Field
@@ -33,15 +34,16 @@ class ChainAgents:
         self._min_success = min_success
 
     async def attribute(self, case: Case) -> Attribution:
-        """How many attempts made an error of their own at each step."""
+        """How many attempts made an error of their own at which step, steps without one left out."""
         question, attempts = _question(case), len(case.group.trajectories)
         counts = error_counts(case)
         worst = max(range(task.STEPS), key=lambda step: counts[step])
+        told = [step for step, count in enumerate(counts) if count or step == worst]
         before = [question.start, *question.values()][worst]
         habit = "a forgotten carry or borrow" if question.operands[worst].is_hard(before) else "a wrong sum"
         return Attribution(
-            root_cause=f"{habit}, most often at step {worst + 1} ({counts[worst]} of {attempts} attempts)",
-            errors=tuple(f"step {s}: {n} of {attempts}" for s, n in enumerate(counts, start=1)),
+            root_cause=f"{habit}, most often at step {worst + 1}",
+            errors=tuple(f"step {step + 1}: {counts[step]} of {attempts}" for step in told),
             keywords=(habit, f"step {worst + 1}"),
         )
 
@@ -107,14 +109,12 @@ def _question(case: Case) -> task.Question:
 
 
 def _read_errors(attribution: Attribution) -> tuple[list[int], int]:
-    """The counts and the number of attempts back from an attribution's `step 3: 5 of 8`."""
-    pairs = [(int(count), int(attempts)) for count, attempts in _counts(attribution)]
-    return [count for count, _ in pairs], max(attempts for _, attempts in pairs)
-
-
-def _counts(attribution: Attribution) -> Iterator[Sequence[str]]:
+    """Per step the count [STEPS], and the number of attempts, back from lines such as `step 3: 5 of 8`."""
+    counts, attempts = [0] * task.STEPS, 0
     for error in attribution.errors:
-        yield error.partition(": ")[2].split(" of ")
+        step, count, attempts = map(int, re.findall(r"\d+", error))
+        counts[step - 1] = count
+    return counts, attempts
 
 
 def build(config: Config) -> ChainAgents:

@@ -11,6 +11,10 @@ from mentor_stream.commands.moment import moment
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from rich.console import Console, RenderableType
+
+    Lines = Sequence[tuple[str, str, int]]
+
 app = typer.Typer()
 
 What = Literal["hints", "groups", "collapsed", "diagnoses", "guided", "queries", "policies", "dead-letters"]
@@ -86,26 +90,39 @@ def _remark(said: str) -> None:
     typer.echo(f"mentor-stream: {said}", err=True)
 
 
-def _json(_: "Sequence[tuple[str, str]]", document: dict[str, Any]) -> None:
+def _json(_: "Lines", document: dict[str, Any]) -> None:
     import json
 
     typer.echo(json.dumps(document, allow_nan=False))
 
 
-def _printer() -> "Callable[[Sequence[tuple[str, str]], dict[str, Any]], None]":
+def _printer() -> "Callable[[Lines, dict[str, Any]], None]":
     """Prints lines: as wide as the terminal and in colour there, whole and plain into a pipe."""
     import sys
 
     from rich.console import Console
-    from rich.text import Text
 
     console = Console(file=sys.stdout)
 
-    def show(lines: "Sequence[tuple[str, str]]", _: dict[str, Any]) -> None:
-        for text, style in lines:
+    def show(lines: "Lines", _: dict[str, Any]) -> None:
+        for text, style, indent in lines:
             if console.is_terminal:
-                console.print(Text(text, style=STYLES.get(style, "")), overflow="fold")
+                console.print(_wrapped(console, text, STYLES.get(style, ""), indent))
             else:
                 typer.echo(text)
 
     return show
+
+
+def _wrapped(console: "Console", text: str, style: str, indent: int) -> "RenderableType":
+    """In rows as wide as the terminal, from the second on behind so many columns."""
+    from rich.console import Group
+    from rich.text import Text
+
+    if console.width < 2 * indent:
+        return Text(text, style=style, overflow="fold")
+    first, rest = text[:indent], Text(text[indent:], style=style, overflow="fold")
+    rows = rest.wrap(console, console.width - indent)
+    return Group(
+        *(Text.assemble((first if not n else " " * indent, style), row) for n, row in enumerate(rows))
+    )

@@ -131,8 +131,11 @@ class Fdcg:
 
 
 def _diagnosis(attribution: Attribution) -> str:
-    parts = [attribution.root_cause, *attribution.errors, ", ".join(attribution.keywords)]
-    return "\n".join(filter(None, parts))
+    """The root cause, each error, then the keywords that neither says already."""
+    parts = [attribution.root_cause, *attribution.errors]
+    said = "\n".join(parts).casefold()
+    keywords = [keyword for keyword in attribution.keywords if keyword.casefold() not in said]
+    return "\n".join(filter(None, [*dict.fromkeys(parts), ", ".join(keywords)]))
 
 
 def _keywords(attribution: Attribution | None) -> str:

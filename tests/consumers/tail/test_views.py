@@ -89,9 +89,29 @@ def test_a_lesson_shows_question_cause_and_hint_and_then_its_result():
     assert said.style == "good"
 
 
-def test_of_a_groups_answers_one_of_each_verdict_is_shown():
+def test_of_a_groups_answers_one_of_each_verdict_is_shown_and_how_many_are_left_out():
     text = "\n".join(line.text for line in views.event(an_event("group", a_group("WWWWWWR"))))
     assert "right  4" in text
+    assert "and 4 more answers: --json has them all" in text
+    for all_shown in ("WWR", "W"):
+        assert not any(
+            "more answer" in line.text for line in views.event(an_event("group", a_group(all_shown)))
+        )
+
+
+def test_what_attribution_found_is_one_paragraph():
+    found = "It forgets to carry.\nstep 3: 2 of 8\n\nstep 5: 7 of 8\ncarrying"
+    call = schemas.AgentCall(agent="attribution", draft=0, refinement=0, result=found)
+    (told,) = views.causes(changed(RECORDS["diagnosis"], calls=(call,)))
+    assert told == "It forgets to carry. step 3: 2 of 8; step 5: 7 of 8; carrying"
+
+
+def test_what_takes_several_rows_goes_on_behind_its_label():
+    query = a_guided_query(a_query("Why? " * 50), hint="Count on.")
+    shown = views.lesson(Lesson(1.0, query, RECORDS["diagnosis"]))
+    texts = [line for line in shown if line.text.startswith("  ")]
+    assert len(texts) >= 3
+    assert all(line.text[line.indent - 2 : line.indent] == "  " != line.text[line.indent] for line in texts)
 
 
 def test_a_record_that_cannot_be_read_is_shown_where_it_stands():
