@@ -23,6 +23,8 @@ from mentor_stream.topics import Topic
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 5.0
+BEAT_SECONDS = 5.0
+"""Between two reports of a component that may have nothing new to tell for long."""
 LAST_SECONDS = 3.0
 """For the last metrics of a component that was asked to stop."""
 BROKER_SILENCE = 20.0
@@ -85,6 +87,16 @@ async def _tell_last(stream: Stream, values: Mapping[str, float], version: int |
             log.warning("the last metrics are not published: %s", error)
     if waited.cancelled_caught:
         log.warning("the last metrics are not published: no answer within %g s", LAST_SECONDS)
+
+
+async def beat(stream: Stream) -> None:
+    """Until cancelled: now and then a Metric without values, of a component that may have nothing to do.
+
+    It shows that the process is there, beside those that have gone.
+    """
+    while True:
+        await anyio.sleep(BEAT_SECONDS)
+        await offer(stream, {})
 
 
 def _check(component: str, values: Mapping[str, float]) -> None:

@@ -87,6 +87,7 @@ class Evaluator:
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(telemetry.watch, self._stream)
+            tasks.start_soon(telemetry.beat, self._stream)
             await tasks.start(releases.follow, self._stream, take, "first")
             while not schedule.over:
                 if release := schedule.next():

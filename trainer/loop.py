@@ -78,6 +78,7 @@ class Lead:
         """From the newest checkpoint, or from run.policy, to the end of the run; or the reason to stop."""
         self._resume()
         self.journal.keep(self.version)
+        self.stream.beat(self.report.present, self.preparation)
         self._release(final=self.is_over)
         try:
             while not self.is_over and not self.stop.is_set():
@@ -94,6 +95,7 @@ class Lead:
         if not self.is_over:
             log.info("asked to stop: version %d is kept in %s", self.version, self.checkpoints.directory)
             return self.stop.reason
+        self.stream.report(self.report.present(self.standing), None)  # what came after the last step
         self._release(final=True)
         log.info("the run is over: its policy, version %d, is in %s", self.version, self.releases.place)
         return None

@@ -1,4 +1,4 @@
-"""What the trainer says of itself: one Metric per step, and a line in its log when it has nothing to do."""
+"""What the trainer says of itself: a Metric per step and now and then, a line in its log when it waits."""
 
 import logging
 import math
@@ -13,12 +13,14 @@ from mentor_stream.metrics.health import OWN as HEALTH
 from mentor_stream.metrics.health import TRAINING
 from mentor_stream.metrics.readings import OWN as READINGS
 from trainer.intake.preparation import Batch, Standing
+from trainer.intake.starvation import arrived
 from trainer.intake.stream import TrainerStream
 from trainer.learning.steps import Step
 
 log = logging.getLogger(__name__)
 
 STARVED_SECONDS = 30.0
+"""Without a batch, whatever else arrives, after which it is said what is waited for."""
 
 
 class Report:
@@ -26,10 +28,12 @@ class Report:
 
     def __init__(self, stream: TrainerStream) -> None:
         self._stream = stream
-        self._heard = 0
+        self._before = Standing()
+        """As things stood when it was last said what is waited for, or a batch was trained."""
         self._waited = self._stepped = 0.0
         self._written: dict[str, float] = {}
-        self._last_news = time.monotonic()
+        self._last_news = self._free_since = time.monotonic()
+        self._learning = False
 
     @contextmanager
     def waiting(self) -> Generator[None]:
@@ -42,6 +46,7 @@ class Report:
     @contextmanager
     def stepping(self) -> Generator[None]:
         """Around the optimization step."""
+        self._learning = True
         with _turning() as took:
             yield
         self._stepped = took()
@@ -63,25 +68,20 @@ class Report:
         READINGS.set(RELEASED_AT, time.time())
 
     def starved(self, standing: Standing, batch_groups: int) -> None:
-        """Say what is waited for, at most once in STARVED_SECONDS."""
+        """Say what is waited for, once in STARVED_SECONDS without a batch."""
         now = time.monotonic()
-        if standing.read != self._heard:
-            self._heard, self._last_news = standing.read, now
         if now - self._last_news < STARVED_SECONDS:
             return
-        self._last_news = now
-        consumed = standing.consumed
+        came = arrived(self._before, standing)
+        self._last_news, self._before = now, standing
         log.info(
-            "no group for %.0f s: the next batch has %d of %d, %d guided ones are over their share; "
-            "%d plain groups came back, %d of them collapsed, %d were guided; %s",
-            STARVED_SECONDS,
+            "no batch for %.0f s: the next batch has %d of %d groups, "
+            "%d guided ones are over their share; %s",
+            now - self._free_since,
             standing.placed,
             batch_groups,
             standing.waiting - standing.placed,
-            consumed.resolved,
-            consumed.collapsed,
-            consumed.guided,
-            self._reason(),
+            came.words if came.groups else self._reason(),
         )
 
     def _reason(self) -> str:
@@ -96,10 +96,7 @@ class Report:
         standing = batch.standing
         values: dict[str, float] = {
             "step": step,
-            "generated_tokens": standing.consumed.tokens,
-            "pending_groups": standing.waiting,
-            "stale_groups": standing.consumed.stale,
-            "surplus_groups": standing.surplus,
+            **_totals(standing),
             "step_seconds": self._stepped,
             "wait_seconds": self._waited,
             **self._written,
@@ -113,7 +110,14 @@ class Report:
             standing.version,
             " ".join(f"{name} {value:.4g}" for name, value in values.items()),
         )
-        self._waited, self._written, self._last_news = 0.0, {}, time.monotonic()
+        self._waited, self._written, self._before = 0.0, {}, standing
+        self._last_news = self._free_since = time.monotonic()
+        self._learning = False
+
+    def present(self, standing: Standing) -> dict[str, float]:
+        """What holds between two steps: what has arrived, and for how long a batch has been waited for."""
+        waiting = 0.0 if self._learning else time.monotonic() - self._free_since
+        return _totals(standing) | {"waiting_seconds": waiting, "placed_groups": standing.placed}
 
 
 @contextmanager
@@ -123,6 +127,21 @@ def _turning() -> Generator[Callable[[], float]]:
     HEALTH.turns(TRAINING)
     yield lambda: time.monotonic() - began
     HEALTH.turns(TRAINING)
+
+
+def _totals(standing: Standing) -> dict[str, float]:
+    """Over the whole run, but for those that wait."""
+    consumed = standing.consumed
+    return {
+        "generated_tokens": consumed.tokens,
+        "pending_groups": standing.waiting,
+        "stale_groups": consumed.stale,
+        "surplus_groups": standing.surplus,
+        "plain_groups": consumed.resolved,
+        "collapsed_groups": consumed.collapsed,
+        "guided_groups": consumed.guided,
+        "rescued_groups": consumed.rescued,
+    }
 
 
 def _outcome_values(outcome: Step | None) -> dict[str, float]:

@@ -51,6 +51,8 @@ def advance(
         return after, None
     series, step = series_of(metric), metric.policy_version or 0
     by_version = metric.component in BY_VERSION
+    if by_version and metric.policy_version is None:  # what holds between two versions
+        return after, None
     since = metric.time - reached.written_at.get(series, -every)  # below 0 where a clock went back
     if not by_version and 0 <= since < every:
         return after, None

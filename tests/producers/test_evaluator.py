@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from mentor_stream import topics
+from mentor_stream import telemetry, topics
 from mentor_stream.config import Config, ConfigError
 from mentor_stream.prompts import PromptConfig
 from mentor_stream.sampling import RolloutConfig
@@ -31,6 +31,12 @@ ROWS = [
     ("1 + 1 ?", "unscorable"),
     ("2 + " * 40 + "2 ?", "6"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def no_beat(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine is, what it tells are its figures."""
+    monkeypatch.setattr(telemetry, "BEAT_SECONDS", 1e6)
 
 
 @pytest.fixture
@@ -80,6 +86,19 @@ async def test_it_evaluates_the_first_and_the_final_release_and_leaves(
         "heldout_unscorable": 1,
         "generated_tokens": 1234,
     }
+
+
+async def test_while_there_is_nothing_to_evaluate_it_tells_that_it_is_there(
+    stream: Stream, tmp_path: Path, tiny_policy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telemetry, "BEAT_SECONDS", 0.01)
+    work, _ = evaluator(stream, configured(tmp_path, tiny_policy))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(work.work)
+        await arrived(stream, topics.METRICS, 2)
+        tasks.cancel_scope.cancel()
+    told = (await everything(stream, topics.METRICS))[0]
+    assert (told.component, told.policy_version, told.values) == ("evaluator", None, {})
 
 
 async def test_restarted_it_repeats_nothing_that_was_evaluated(

@@ -85,7 +85,7 @@ class Recording:
     def measured(self, name: str) -> dict[int, float]:
         """One metric by version, the last word on each."""
         metrics: list[Metric] = self._read(topics.METRICS)
-        return {m.policy_version or 0: m.values[name] for m in metrics}
+        return {m.policy_version: m.values[name] for m in metrics if m.policy_version is not None}
 
     def checkpoint(self) -> Loaded | None:
         """What the trainer would go on from."""

@@ -1,16 +1,68 @@
-"""Why no group comes: what stands on the topics, and who has been heard of."""
+"""Why no batch fills: what came and teaches nothing; or what stands on the topics, and who was heard of."""
 
 import time
 from dataclasses import dataclass
 
 from mentor_stream import topics
 from mentor_stream.broker import TopicPartition
+from mentor_stream.metrics.signal import missing
 from mentor_stream.stream import Stream
+from trainer.intake.preparation import Standing
 
 SILENCE = 30.0
 """Seconds after which a worker that reports every second is taken for absent."""
 NEWEST = 200
 """Metrics looked at in each partition."""
+
+
+@dataclass(frozen=True)
+class Came:
+    """Groups that arrived within some time."""
+
+    plain: int
+    collapsed: int
+    """Plain ones without a right answer."""
+    guided: int
+    rescued: int
+    """Guided ones with a right answer."""
+    useful: int
+    """Those that wait for a batch now."""
+
+    @property
+    def groups(self) -> int:
+        """All of them."""
+        return self.plain + self.guided
+
+    @property
+    def words(self) -> str:
+        """What came, and what to do so that more of it can be learned from."""
+        why = missing(
+            self.collapsed / self.plain if self.plain else None,
+            self.rescued / self.guided if self.guided else None,
+        )
+        return (
+            f"{self.plain} plain groups came, {self.collapsed} of them without a right answer, and "
+            f"{self.guided} lessons, {self.rescued} of them with one. {why or self._enough}"
+        )
+
+    @property
+    def _enough(self) -> str:
+        """Of groups with right answers."""
+        if 2 * self.useful < self.groups:
+            return "In most of them all answers are right, which teaches nothing: harder questions help"
+        return "Sampling is slower than training: more rollout workers help"
+
+
+def arrived(before: Standing, now: Standing) -> Came:
+    """What came between two moments."""
+    then, consumed = before.consumed, now.consumed
+    return Came(
+        plain=consumed.resolved - then.resolved,
+        collapsed=consumed.collapsed - then.collapsed,
+        guided=consumed.guided - then.guided,
+        rescued=consumed.rescued - then.rescued,
+        useful=max(0, now.waiting - before.waiting),
+    )
 
 
 @dataclass(frozen=True)

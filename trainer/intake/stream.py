@@ -6,7 +6,7 @@ made ahead: then reading pauses.
 """
 
 import logging
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -14,14 +14,16 @@ from typing import TypeVar
 
 import anyio
 from anyio import to_thread
+from anyio.abc import TaskStatus
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 import schemas
+from mentor_stream import claims, telemetry, topics
 from mentor_stream import stream as streams
-from mentor_stream import telemetry, topics
 from mentor_stream.broker import BrokerError, Receipt, TopicPartition
 from mentor_stream.config import Config
 from mentor_stream.metrics.catalogue.shared import LAG
+from mentor_stream.metrics.health import OWN as HEALTH
 from mentor_stream.metrics.readings import OWN as READINGS
 from mentor_stream.stream import Delivery, Stream
 from mentor_stream.topics import Topic
@@ -43,6 +45,7 @@ class TrainerStream:
         self._portal, self._stream = portal, stream
         self._preparing: Future[None] | None = None
         self._watching: list[Future[None]] = []
+        self._claim: Future[None] | None = None
         self._read_to: dict[TopicPartition, int] = {}
         self._send, self._receive = anyio.create_memory_object_stream[Batch](0)
 
@@ -65,32 +68,49 @@ class TrainerStream:
         others = partial(telemetry.watch, self._stream, topics.QUERIES, topics.GUIDED, topics.COLLAPSED)
         self._watching = [self._portal.start_task_soon(watch) for watch in (others, self._watch_groups)]
 
+    def beat(self, present: Callable[[Standing], Mapping[str, float]], preparation: Preparation) -> None:
+        """Begin to report, until stopped, what `present` makes of how things stand, every few seconds.
+
+        A training thread that hangs makes it cease: a beat says that training turns.
+        """
+        self._watching.append(self._portal.start_task_soon(self._beat, present, preparation))
+
+    def claim(self, config: Config) -> None:
+        """Be the run's only trainer until stopped. Raises ConfigError where there is another."""
+        self._claim, _ = self._portal.start_task(self._only, config)
+
     def stop(self) -> None:
-        """End reading and measuring."""
-        for task in (self._preparing, *self._watching):
+        """End reading and measuring, and make room for another trainer."""
+        for task in (self._preparing, *self._watching, self._claim):
             if task is not None:
                 task.cancel()
 
     def take(self, preparation: Preparation, timeout: float) -> Batch | Standing:
         """The next batch; or how things stand, when it is not ready after `timeout` seconds or will never be.
 
-        Raises what reading raised.
+        Raises what reading raised, and ConfigError when another trainer has the run.
         """
-        if self._preparing is not None and self._preparing.done():
-            self._preparing.result()
+        for task in (self._claim, self._preparing):
+            if task is not None and task.done():
+                task.result()
         return self._portal.call(self._take, preparation, timeout)
 
     def publish(self, topic: Topic[R], record: R) -> None:
         """Append a record; it is durable on return."""
         self._portal.call(self._stream.publish, topic, record)
 
-    def report(self, values: dict[str, float], policy_version: int) -> None:
-        """Publish metrics."""
+    def report(self, values: dict[str, float], policy_version: int | None) -> None:
+        """Publish metrics: of a step with its version, of the present without."""
         self._portal.call(partial(telemetry.report, self._stream, values, policy_version=policy_version))
 
     def situation(self) -> Situation:
         """Why no group comes."""
         return self._portal.call(situation, self._stream)
+
+    async def _only(self, config: Config, *, task_status: TaskStatus[None]) -> None:
+        async with claims.only(self._stream, config):
+            task_status.started()
+            await anyio.sleep_forever()
 
     async def _prepare(self, preparation: Preparation, start: dict[TopicPartition, int]) -> None:
         async with (
@@ -121,6 +141,14 @@ class TrainerStream:
                 READINGS.set(LAG, places.unread(bounds, self._read_to), topics.GROUPS.name, "trainer")
             await anyio.sleep(telemetry.LOOK_SECONDS)
 
+    async def _beat(
+        self, present: Callable[[Standing], Mapping[str, float]], preparation: Preparation
+    ) -> None:
+        while True:
+            await anyio.sleep(telemetry.BEAT_SECONDS)
+            if not HEALTH.stuck():
+                await telemetry.offer(self._stream, present(preparation.standing))
+
     async def _take(self, preparation: Preparation, timeout: float) -> Batch | Standing:
         with anyio.move_on_after(timeout), suppress(anyio.EndOfStream):
             return await self._receive.receive()
@@ -135,8 +163,9 @@ def connect(config: Config) -> Generator[TrainerStream]:
         portal.wrap_async_context_manager(streams.opened(config, "trainer")) as stream,
     ):
         connected = TrainerStream(portal, stream)
-        connected.watch()
         try:
+            connected.claim(config)
+            connected.watch()
             yield connected
         finally:
             connected.stop()

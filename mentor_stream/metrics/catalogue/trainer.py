@@ -100,6 +100,39 @@ MEASURES = (
         act="Far above: guided ones beyond trainer.max_guided_fraction; see surplus.",
     ),
     Measure(
+        name="mentor_stream_trainer_placed_groups",
+        unit="groups",
+        keys={"placed_groups": ()},
+        means="groups that have a place in the next batch",
+        normal="rises to run.batch_groups, again and again",
+        act="Stays while groups_total grows: what comes teaches nothing (all answers of a group are wrong, "
+        "or all are right).",
+    ),
+    Measure(
+        name="mentor_stream_trainer_waited_seconds",
+        unit="seconds",
+        keys={"waiting_seconds": ()},
+        means="for how long the batch that is next has been waited for; 0 while one is learned",
+        normal="as wait_seconds",
+        act="A minute and more: the trainer's log says for what, every half minute.",
+    ),
+    Measure(
+        name="mentor_stream_trainer_run_groups_total",
+        kind=Kind.COUNTER,
+        unit="groups",
+        labels=("kind",),
+        keys={
+            "plain_groups": ("plain",),
+            "collapsed_groups": ("collapsed",),
+            "guided_groups": ("guided",),
+            "rescued_groups": ("rescued",),
+        },
+        means="groups that arrived over the whole run: plain ones, those of them without a right answer, "
+        "guided ones, those of them with one",
+        normal="as groups_total, which counts from the start of the process",
+        act="As groups_total.",
+    ),
+    Measure(
         name="mentor_stream_trainer_stale_groups_total",
         kind=Kind.COUNTER,
         unit="groups",

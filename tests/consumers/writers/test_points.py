@@ -61,6 +61,12 @@ def test_a_trainer_that_went_back_to_a_checkpoint_says_so_at_its_first_step_agai
     assert [p.rewound for p in found] == [False, False, False, True, False, False]
 
 
+def test_what_a_trainer_tells_between_two_versions_is_no_point_and_takes_none_back() -> None:
+    between = a_metric(version=None, time=2.0)
+    kept = points(a_metric(version=5, time=1.0), between, a_metric(version=6, time=3.0))
+    assert [(point.step, point.rewound) for point in kept] == [(5, False), (6, False)]
+
+
 def test_what_cannot_be_read_or_says_nothing_is_passed() -> None:
     assert advance(Reached(), 4, None, 1.0) == (Reached(offset=5), None)
     empty = Metric(component="trainer", instance="", time=0.0, policy_version=1, values={})

@@ -7,8 +7,10 @@ import pytest
 
 from mentor_stream import telemetry, topics
 from mentor_stream.stream import Stream, connect
+from schemas import Consumed
 from tests.builders import a_group, a_guided_query, a_query
-from trainer.intake.starvation import Situation, situation
+from trainer.intake.preparation import Standing
+from trainer.intake.starvation import Situation, arrived, situation
 
 NOW, LONG_AGO = 1.0, 300.0
 
@@ -38,6 +40,29 @@ def test_the_likeliest_reason_is_named(found: Situation, words: str) -> None:
 
 def test_a_mentor_at_work_is_not_called_absent() -> None:
     assert "no mentor" not in found(0, 0, 4, NOW, NOW).reason
+
+
+@pytest.mark.parametrize(
+    ("came", "waiting", "words"),
+    [
+        (Consumed(resolved=90, collapsed=80, guided=20, rescued=2), 7, "89 % of the plain groups have no"),
+        (Consumed(resolved=90, collapsed=80, guided=20, rescued=2), 7, "lessons rescue 10 %"),
+        (Consumed(resolved=90, collapsed=80), 7, "no lessons come"),
+        (Consumed(resolved=90, collapsed=4), 7, "In most of them all answers are right"),
+        (Consumed(resolved=9, collapsed=4), 6, "Sampling is slower than training"),
+    ],
+)  # fmt: skip
+def test_of_groups_that_come_it_is_said_why_they_fill_no_batch(
+    came: Consumed, waiting: int, words: str
+) -> None:
+    assert words in arrived(Standing(), Standing(consumed=came, waiting=waiting)).words
+
+
+def test_only_what_came_since_counts() -> None:
+    before = Standing(consumed=Consumed(resolved=90, collapsed=80))
+    assert arrived(before, Standing(consumed=Consumed(resolved=93, collapsed=80))).words.startswith(
+        "3 plain groups came, 0 of them without"
+    )
 
 
 @pytest.fixture

@@ -2,13 +2,14 @@
 
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import anyio
 import pytest
 
 import schemas
 from mentor_stream import broker as brokers
-from mentor_stream import stream, topics
+from mentor_stream import stream, telemetry, topics
 from mentor_stream.broker import OffsetGap, Receipt, TopicSpec
 from mentor_stream.component import load_config
 from mentor_stream.config import ConfigError
@@ -158,3 +159,43 @@ def test_groups_that_were_gone_before_they_were_read_are_counted_when_so_configu
         assert preparation.bookmark.ledger.offsets == (Receipt("run.groups", 0, LAST.offset + 1),)
         groups.report({}, 1)
     assert metrics(directory) == [{"records_skipped": 2}]
+
+
+def test_a_trainer_tells_between_steps_what_has_arrived(
+    directory: Path, preparation: Preparation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telemetry, "BEAT_SECONDS", 0.01)
+    told = Event()
+
+    def present(standing: Standing) -> dict[str, float]:
+        told.set()
+        return {"generated_tokens": float(standing.consumed.tokens)}
+
+    with trainer_stream.connect(load_config(Path(write_config(directory)))) as groups:
+        groups.beat(present, preparation)
+        assert told.wait(30)
+        while not (found := metrics(directory)):
+            pass
+    assert found[0] == {"generated_tokens": 0.0}
+
+
+def test_a_trainer_that_hangs_tells_nothing(
+    directory: Path, preparation: Preparation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = Event()
+
+    class Stuck:
+        def stuck(self) -> list[str]:
+            if self.before:
+                looked.set()
+            self.before = True
+            return ["training has not turned"]
+
+        before = False
+
+    monkeypatch.setattr(telemetry, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(trainer_stream, "HEALTH", Stuck())
+    with trainer_stream.connect(load_config(Path(write_config(directory)))) as groups:
+        groups.beat(lambda _: {"generated_tokens": 1.0}, preparation)
+        assert looked.wait(30)
+    assert metrics(directory) == []
