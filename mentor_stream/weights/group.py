@@ -17,6 +17,8 @@ from mentor_stream.weights.messages import Backend, group_prefix
 
 STALL_SECONDS = 120.0
 """An end that neither takes nor gives a bucket for so long is taken for dead."""
+MEET_SECONDS = 30.0
+"""For the ends to find each other: all have asked, and one that died since keeps others from their turn."""
 LOOK = timedelta(seconds=1)
 """Between looks at whether the other end is still there."""
 INTERFACE = "GLOO_SOCKET_IFNAME"
@@ -38,8 +40,8 @@ class Group:
         other: str,
         check: Callable[[], None] | None = None,
     ) -> None:
-        """Waits for the others, STALL_SECONDS at most. `other` is the address of the other end, and `check`
-        raises RuntimeError when that is gone."""
+        """Waits for the others, over gloo MEET_SECONDS at most. `other` is the address of the other end, and
+        `check` raises RuntimeError when that is gone."""
         self._dist, self._check = dist, check
         meeting = dist.PrefixStore(group_prefix(ask_id), store)
         patience = timedelta(seconds=STALL_SECONDS)
@@ -84,12 +86,14 @@ class Group:
 
 def _gloo(dist: Any, store: Any, rank: int, size: int, patience: timedelta, other: str) -> Any:
     options = dist.ProcessGroupGloo._Options()
-    options._timeout = patience
+    options._timeout = min(patience, timedelta(seconds=MEET_SECONDS))
     # By its own choice gloo takes the address of the host's name, on many hosts one that others do not reach.
     named = INTERFACE in os.environ
     device = {"interface": os.environ[INTERFACE].split(",")[0]} if named else {"hostname": address.own(other)}
     options._devices = [dist.ProcessGroupGloo.create_device(**device)]
-    return dist.ProcessGroupGloo(store, rank, size, options)
+    group = dist.ProcessGroupGloo(store, rank, size, options)
+    group.set_timeout(patience)
+    return group
 
 
 def _nccl(dist: Any, store: Any, rank: int, size: int, patience: timedelta, _: str) -> Any:
