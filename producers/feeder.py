@@ -13,7 +13,7 @@ import anyio.to_thread
 from pydantic import Field
 
 import schemas
-from mentor_stream import releases, stream, topics
+from mentor_stream import claims, releases, stream, topics
 from mentor_stream.component import Component
 from mentor_stream.config import Config, ConfigError, RunConfig, Section
 from mentor_stream.process import work
@@ -157,7 +157,7 @@ class Feeder:
 async def _main(config: Config) -> None:
     run, data = config.run, config.of(DataConfig)
     dataset = await anyio.to_thread.run_sync(read, data.train, data, "data.train")
-    async with stream.opened(config, "feeder") as connected:
+    async with stream.opened(config, "feeder") as connected, claims.only(connected, config):
         await Feeder(connected, dataset, run, data.epochs).run()
 
 

@@ -23,7 +23,7 @@ LAYERS = (
     {"answers", "broker", "causes", "legible", "complaints", "config", "snapshots"},
     {"disk", "exits", "metrics", "plugins", "prompts", "topics"},
     {"process", "sampling", "sizing", "stream", "workers"},
-    {"releases", "telemetry"},
+    {"claims", "releases", "telemetry"},
     {"supervisor"},
     {"component", "tools"},
     {"commands"},

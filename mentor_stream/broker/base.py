@@ -41,6 +41,10 @@ class OffsetGap(BrokerError):
     """
 
 
+class Claimed(BrokerError):
+    """Another process holds what was to be claimed; the text is what that one said of itself."""
+
+
 class TopicPartition(NamedTuple):
     """One partition of one topic."""
 
@@ -226,6 +230,15 @@ class Broker(Protocol):
         An offset beyond the partition's end is a gap as well. Raises UnknownTopic for a topic or a
         partition that is not there. Reading up to the end raises BrokerUnavailable out of iteration when
         the broker gives nothing for the time it may take to answer; following waits for ever.
+        """
+        ...
+
+    def claim(self, topic: str, *, group: str, holder: str) -> AbstractAsyncContextManager[None]:
+        """Be the only one in `group`, which is used for nothing else, for the block; the topic must exist.
+
+        One that was killed keeps nobody out for longer than the time after which members are taken for dead:
+        so long it waits, then it raises Claimed, with the other's `holder`. Raises Claimed out of the
+        block when this process hung for that time and another is there meanwhile.
         """
         ...
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 from rich.console import Console
 
+from mentor_stream import claims
 from mentor_stream.config import Config
 from mentor_stream.stream import opened
 from mentor_stream.supervisor import board as boards
@@ -69,13 +70,24 @@ async def _results(run: Run) -> Summary:
 
 
 async def _shown(run: Run, console: Console) -> int | None:
-    """Run to the end under the view; the signal that stopped it, if one did."""
-    stopped_by = None
+    """Run to the end under the view; the signal that stopped it, if one did. Raises RunBusy."""
+    stopped_by, taken = None, list[claims.Taken]()
+    settings = run.config.of(SupervisorConfig)
     async with anyio.create_task_group() as around:
-        around.start_soon(terminal.show, run.board, run.children, run.config.of(SupervisorConfig), console)
-        around.start_soon(boards.follow, run.config, run.board)
-        stopped_by = await _until_stopped(run, run.to_the_end)
+
+        async def alone() -> None:
+            try:
+                async with opened(run.config, "up") as stream, claims.only(stream, run.config):
+                    around.start_soon(terminal.show, run.board, run.children, settings, console)
+                    around.start_soon(boards.follow, run.config, run.board)
+                    await run.to_the_end()
+            except claims.Taken as by:
+                taken.append(by)
+
+        stopped_by = await _until_stopped(run, alone)
         around.cancel_scope.cancel()
+    if taken:
+        raise lock.RunBusy(f"{taken[0]}.")
     return stopped_by
 
 

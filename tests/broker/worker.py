@@ -4,6 +4,7 @@
     consume URL TOPIC GROUP       prints the value of each message, then is done with it
     hold URL TOPIC GROUP          prints the value of each message; told values on a line of input, it is done
                                   with those in that order and prints "marked"
+    claim URL TOPIC GROUP         prints "claimed", and "lost to" whom when it holds that no more
 
 Consumers print "joined" first and leave when their input ends.
 """
@@ -85,9 +86,20 @@ async def consume(url: str, topic: str, group: str, *, hold: bool) -> None:
             tasks.cancel_scope.cancel()
 
 
+async def claim(url: str, topic: str, group: str) -> None:
+    try:
+        async with brokers.connect(url) as broker, broker.claim(topic, group=group, holder="a worker"):
+            print("claimed", flush=True)  # noqa: T201
+            await to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True)
+    except brokers.Claimed as error:
+        print(f"lost to {error}", flush=True)  # noqa: T201
+
+
 async def main(command: str, *arguments: str) -> None:
     if command == "produce":
         await produce(*arguments)
+    elif command == "claim":
+        await claim(*arguments)
     else:
         await consume(*arguments, hold=command == "hold")
 

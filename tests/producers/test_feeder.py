@@ -127,6 +127,18 @@ async def test_a_feeder_killed_again_and_again_feeds_every_position_exactly_once
     assert len({query.query_id for query in queries}) == 1000
 
 
+async def test_a_second_feeder_of_a_run_is_refused(tmp_path: Path, connected: Stream) -> None:
+    write_questions(tmp_path / "train.jsonl", 5)
+    config = write_config(tmp_path, batch_groups=4)
+    with feeding(config):
+        await until_fed(connected, 8)
+        with feeding(config) as second:
+            said, code = await anyio.to_thread.run_sync(ended, second)
+    assert code == 75, "an orchestrator tries again"
+    assert "run.name is 'test': on this broker that run has its feeder already" in said
+    assert await fed(connected) == 8
+
+
 async def test_the_feeder_waits_for_the_trainer_and_follows_its_counters(
     tmp_path: Path, connected: Stream
 ) -> None:

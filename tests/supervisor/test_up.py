@@ -154,3 +154,21 @@ def process_of(component: str, supervisor: int) -> int | None:
         if component.encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
             return pid
     return None
+
+
+async def test_a_second_up_of_the_same_run_is_refused_whatever_its_directory(
+    supervised: Supervised, tmp_path: Path
+) -> None:
+    first = supervised.up(STAND_IN_TRAIN="hang")
+    await until(lambda: "train starts" in supervised.log("trainer"))
+    elsewhere = tmp_path / "elsewhere"
+    code, output = await ending(supervised.up(MENTOR_STREAM__RUN__DIRECTORY=str(elsewhere)))
+    assert code == 1
+    assert "run.name is 'small': on this broker that run has its up already" in output
+    assert f"process {first.pid}" in output
+    assert "set run.name and run.directory to others" in output
+    assert list((elsewhere / "logs").iterdir()) == [], "no component was started"
+    first.kill()
+    second = supervised.up()
+    code, output = await ending(second)
+    assert code == 0, output

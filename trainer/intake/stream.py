@@ -76,7 +76,7 @@ class TrainerStream:
         self._watching.append(self._portal.start_task_soon(self._beat, present, preparation))
 
     def claim(self, config: Config) -> None:
-        """Be the run's only trainer until stopped. Raises ConfigError where there is another."""
+        """Be the run's only trainer until stopped. Raises Taken where there is another."""
         self._claim, _ = self._portal.start_task(self._only, config)
 
     def stop(self) -> None:
@@ -88,7 +88,7 @@ class TrainerStream:
     def take(self, preparation: Preparation, timeout: float) -> Batch | Standing:
         """The next batch; or how things stand, when it is not ready after `timeout` seconds or will never be.
 
-        Raises what reading raised, and ConfigError when another trainer has the run.
+        Raises what reading raised, and Taken when another trainer has the run.
         """
         for task in (self._claim, self._preparing):
             if task is not None and task.done():

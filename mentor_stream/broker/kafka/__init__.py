@@ -12,6 +12,7 @@ consumer.py  membership in a group: a lane for each topic (lane.py) that takes t
 reader.py    reading by position, from a source.py
 intake.py    how both poll, and what they do about gaps; what they fetch is messages.py's, and what their
              clients know without asking is in knowledge.py
+claim.py     being the only one: the only member of a group
 cluster.py   the Broker that hands these out
 """
 

@@ -81,6 +81,10 @@ class Admin:
         """Kept messages that the group has not committed. Raises UnknownTopic."""
         return await self._ask(f"say how far group {group} is", _lag, topic, group)
 
+    async def members(self, group: str) -> dict[str, str]:
+        """What the group's members, by their ids, call themselves."""
+        return await self._ask(f"say who is in group {group}", _members, group)
+
     def known_limit(self, topic: str) -> int | None:
         """Bytes that a value of the topic may have, when it was last asked; None if never."""
         answer = self._limits.get(topic)
@@ -173,3 +177,11 @@ def _lag(admin: RawAdmin, topic: str, group: str) -> int:
     committed = admin.list_group_offsets({group: places})[group]
     # an offset of -1 says that nothing was committed
     return sum(b.next - max(b.first, committed[KafkaPartition(*place)].offset) for place, b in bounds.items())
+
+
+def _members(admin: RawAdmin, group: str) -> dict[str, str]:
+    found = admin.describe_groups([group])[group]
+    if (error := found["error"]) and "GroupIdNotFound" not in error:
+        refused, passes = errors.GroupAuthorizationFailedError, errors.CoordinatorNotAvailableError
+        raise (refused if "Authorization" in error else passes)(group)
+    return {member["member_id"]: member["client_id"] for member in found["members"]}

@@ -19,6 +19,7 @@ from mentor_stream.broker.base import (
 )
 from mentor_stream.broker.kafka import headers
 from mentor_stream.broker.kafka.admin import Admin
+from mentor_stream.broker.kafka.claim import claimed
 from mentor_stream.broker.kafka.client import opened
 from mentor_stream.broker.kafka.consumer import consuming
 from mentor_stream.broker.kafka.lane import group_id
@@ -71,6 +72,10 @@ class KafkaBroker:
             self._settings, start, bounds, follow=follow, prefetch=prefetch, on_gap=on_gap
         ) as reader:
             yield reader
+
+    def claim(self, topic: str, *, group: str, holder: str) -> AbstractAsyncContextManager[None]:
+        """See Broker.claim."""
+        return claimed(self._settings, self._admin, topic, group, holder)
 
     async def create_topics(self, specs: Sequence[TopicSpec]) -> None:
         """Create those that do not exist yet."""

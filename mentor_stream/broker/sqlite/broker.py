@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import TypeVar
 from uuid import uuid4
@@ -11,6 +11,7 @@ from mentor_stream.broker.background import beside
 from mentor_stream.broker.base import Bounds, OnGap, TopicPartition, TopicSpec, TopicState
 from mentor_stream.broker.sqlite import catalog, log, membership
 from mentor_stream.broker.sqlite.catalog import Topic
+from mentor_stream.broker.sqlite.claim import claimed
 from mentor_stream.broker.sqlite.consumer import SqliteConsumer, joined
 from mentor_stream.broker.sqlite.database import Database, opened
 from mentor_stream.broker.sqlite.location import Location
@@ -63,6 +64,10 @@ class SqliteBroker:
             reader = SqliteReader(database, begin, follow=follow, prefetch=prefetch, on_gap=on_gap)
             with self._watch.listening(reader.changed):
                 yield reader
+
+    def claim(self, topic: str, *, group: str, holder: str) -> AbstractAsyncContextManager[None]:
+        """See Broker.claim."""
+        return claimed(self._location, group, holder)
 
     async def create_topics(self, specs: Sequence[TopicSpec]) -> None:
         """See Broker.create_topics."""
