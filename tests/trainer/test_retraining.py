@@ -207,6 +207,22 @@ def test_asked_to_stop_it_ends_between_two_steps(run: Recording, tmp_path: Path)
     assert process.wait(60) in (0, 128 + signal.SIGTERM)
 
 
+@pytest.mark.parametrize("options", [[], ["--rebatch"]])
+def test_a_run_without_groups_such_as_a_replay_is_said_to_have_none(
+    run: Recording, tmp_path: Path, options: list[str]
+):
+    async def main() -> None:
+        async with streams.connect(url(run), "replayed", "replay"):
+            pass
+
+    anyio.run(main, backend="trio")
+    given = ("--from", f"{run.directory}/run.toml:replayed", "--to", str(tmp_path / "new"), *options)
+    done = mentor_stream("retrain", *given)
+    assert done.returncode == 2
+    assert "run replayed has no group to train on" in done.stderr
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize(
     ("to", "options", "problem"),
     [
@@ -223,10 +239,15 @@ def test_asked_to_stop_it_ends_between_two_steps(run: Recording, tmp_path: Path)
         ("{here}/new", ["--batches", "{here}/none.jsonl", "--rebatch"], "--batches says which groups go"),
         ("{here}/new", ["--checkpoint", "{here}", "--rebatch"], "goes on with the run's batches"),
         ("{here}/new", ["--from", "{run}/run.toml:nope"], "has no topic 'nope.groups'"),
-        ("{here}/new", ["--batches", "{here}/other.jsonl"], "version 0 was trained on group g, which is not"),
+        ("{here}/new", ["--batches", "{here}/other.jsonl"], "version 1 was trained on group g, which is not"),
         ("{here}/new", ["--checkpoint", "{run}/checkpoints/v00000006"], "batches.jsonl ends there"),
         ("{here}/new", ["--checkpoint", "{run}/checkpoints/v00000004", "--until", "4"], "--until is 4: the"),
         ("{here}/new", ["--checkpoint", "{here}"], "Name one of the run's checkpoints/"),
+        (
+            "{here}/new",
+            ["--checkpoint", "{here}/none"],
+            "no such directory. Name one of the run's checkpoints/",
+        ),
     ],
 )
 def test_what_cannot_be_is_said_before_the_model_is_loaded(
@@ -318,7 +339,7 @@ def test_a_group_that_is_not_there_any_more_is_named_with_its_version():
     batches = [Batch(0, (one.group_id,)), Batch(1, (other.group_id,))]
     taken = as_recorded(batches, deliveries(one))
     assert next(taken) == [one]
-    with pytest.raises(ConfigError, match=rf"version 1 was trained on group {other.group_id}, which is not"):
+    with pytest.raises(ConfigError, match=rf"version 2 was trained on group {other.group_id}, which is not"):
         next(taken)
 
 

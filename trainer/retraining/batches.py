@@ -38,9 +38,9 @@ def as_recorded(journal: Sequence[Batch], arrivals: Iterator[Delivery[Group]]) -
                 delivery = next(arrivals, None)
                 if delivery is None:
                     raise ConfigError(
-                        f"--batches: version {batch.version} was trained on group {group_id}, which is not "
-                        "on that run's topics: retention took it, or these are another run's batches. With "
-                        "--rebatch batches are cut of what is there"
+                        f"--batches: version {batch.version + 1} was trained on group {group_id}, which is "
+                        "not on that run's topics: retention took it, or these are another run's batches. "
+                        "With --rebatch batches are cut of what is there"
                     )
                 if delivery.record.group_id in left:
                     left.discard(delivery.record.group_id)

@@ -30,6 +30,11 @@ class Recorded:
         self._next: list[tuple[float, TopicPartition, int, Message]] = []
         self._begun = False
 
+    @property
+    def holds_any(self) -> bool:
+        """Whether there is a group at all."""
+        return bool(self._readers)
+
     async def take(self, count: int) -> list[Delivery[Group]]:
         """The next ones, as many as that; none at the end. Equal times go by topic and partition."""
         if not self._begun:

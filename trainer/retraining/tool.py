@@ -92,12 +92,17 @@ def _batches(place: Path) -> list[Batch]:
 
 
 def _check_recorded(url: str, run: str, first: Batch | None) -> None:
-    """Raises BrokerError for a run that is not there, ConfigError for a first batch that it does not hold.
+    """Raises BrokerError for a run that is not there, ConfigError for one without groups or those of `first`.
 
     That one tells, as a rule: the oldest is what retention takes, and of another run's batches none is there.
     As much is read as training reads for it, once more.
     """
     with opened(url, run) as (portal, found):
+        if not found.holds_any:
+            raise ConfigError(
+                f"run {run} has no group to train on: it has sampled none, or it is a replay, which has hints "
+                "and diagnoses only. With --from name the run that was replayed"
+            )
         if first is not None:
             next(cut.as_recorded([first], arrivals(portal, found)))
 
@@ -110,8 +115,9 @@ def _begin(place: Path, policy: Path) -> int:
     try:
         state = checkpoints.read(place).state
     except (snapshots.SnapshotError, OSError, ValueError) as error:
+        why = error if place.is_dir() else "no such directory"
         raise ConfigError(
-            f"--checkpoint is {str(place)!r}: {error}. Name one of the run's checkpoints/"
+            f"--checkpoint is {str(place)!r}: {why}. Name one of the run's checkpoints/"
         ) from error
     if state.policy != snapshots.identity(policy):
         raise ConfigError(
