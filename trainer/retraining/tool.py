@@ -100,8 +100,8 @@ def _check_recorded(url: str, run: str, first: Batch | None) -> None:
     with opened(url, run) as (portal, found):
         if not found.holds_any:
             raise ConfigError(
-                f"run {run} has no group to train on: it has sampled none, or it is a replay, which has hints "
-                "and diagnoses only. With --from name the run that was replayed"
+                f"run {run} has no group to train on: it has sampled none, or it is a replay, which has "
+                "hints and diagnoses only. With --from name the run that was replayed"
             )
         if first is not None:
             next(cut.as_recorded([first], arrivals(portal, found)))
