@@ -19,7 +19,7 @@ PACKAGES = {
 }
 """Each package, and which of ours it may import."""
 LAYERS = (
-    {"drafts", "weights"},
+    {"amounts", "drafts", "weights"},
     {"answers", "broker", "causes", "legible", "complaints", "config", "snapshots"},
     {"disk", "exits", "metrics", "plugins", "prompts", "topics"},
     {"process", "sampling", "sizing", "stream", "workers"},

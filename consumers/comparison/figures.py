@@ -8,6 +8,9 @@ from typing import Any
 
 from consumers.comparison.record import Case, Recorded, Score
 
+SOLVED = 0.8
+"""Share of right answers without a hint from which on hints have next to nothing left to help with."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -59,7 +62,7 @@ def row(first: Recorded, second: Recorded, pair: Pair) -> dict[str, Any]:
 
 def with_samples(document: Mapping[str, Any], sampled: Mapping[str, Any]) -> dict[str, Any]:
     """A comparison with what came of sampling its cases, which `sampled` has in the same order."""
-    found = dict(sampled)
+    found = {**sampled, "warning": warning(sampled)}
     runs = zip(document["runs"], found.pop("runs"), strict=True)
     rows = zip(document["questions"], found.pop("questions"), strict=True)
     return {
@@ -67,6 +70,17 @@ def with_samples(document: Mapping[str, Any], sampled: Mapping[str, Any]) -> dic
         "runs": [run | {"sampled": of_run} for run, of_run in runs],
         "questions": [_with_samples(one, of_case) for one, of_case in rows],
     }
+
+
+def warning(sampled: Mapping[str, Any]) -> str | None:
+    """Why these samples say nothing about hints, if so: who is right without one has no use for it."""
+    share = sampled["none"]["accuracy"]
+    if share is None or share < SOLVED:
+        return None
+    return (
+        f"{100 * share:.0f} % of the answers without a hint are right: this policy has learned what others "
+        "failed at, so these figures say nothing about the hints. Try them on an earlier policy: --model"
+    )
 
 
 def _with_samples(one: Mapping[str, Any], sampled: Mapping[str, Any]) -> dict[str, Any]:

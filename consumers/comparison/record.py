@@ -32,6 +32,8 @@ class Case:
     tokens: int
     cost: float
     seconds: float
+    policy_version: int
+    """Of the policy that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,4 +150,5 @@ def _case(diagnosis: Diagnosis) -> Case:
         tokens=diagnosis.prompt_tokens + diagnosis.completion_tokens,
         cost=diagnosis.cost,
         seconds=diagnosis.seconds,
+        policy_version=diagnosis.policy_version,
     )

@@ -75,9 +75,10 @@ def cases(first: Run, second: Run, comparison: Comparison) -> list[Case]:
     ]
 
 
-def chosen_policy(run: Run, named: str | None) -> Policy:
+def chosen_policy(run: Run, named: str | None, comparison: Comparison) -> Policy:
     """The model to try hints on. Raises ConfigError, BrokerError."""
-    return anyio.run(_chosen, *run, named, backend="trio")
+    failed = [pair.first.policy_version for pair in comparison.pairs]
+    return anyio.run(_chosen, *run, named, failed, backend="trio")
 
 
 def check_page(path: Path) -> None:
@@ -101,6 +102,6 @@ async def _questions(config: Config, run: str, groups: set[str]) -> dict[str, Qu
         return await record.questions(broker, run, config.run.name, groups)
 
 
-async def _chosen(config: Config, run: str, named: str | None) -> Policy:
+async def _chosen(config: Config, run: str, named: str | None, failed: Sequence[int]) -> Policy:
     async with brokers.connect(config.run.broker, create=False) as broker:
-        return await policy.chosen(broker, config, run, named)
+        return await policy.chosen(broker, config, run, named, failed)

@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
 ENDLESS = 10_000
 Entry = tuple[str, str, Sequence[tuple[str, str]]]
@@ -70,6 +71,35 @@ def entries(items: Iterable[Entry]) -> None:
             below.add_row(Text(label, style="dim"), Text(text, overflow="fold"))
         head = Text.assemble((name, "bold cyan"), "  ", (aside, "dim"), overflow="fold")
         console.print(Group(head, Padding(below, (0, 0, 1, 2))))
+
+
+def say(text: str, style: str = "", indent: int = 0) -> None:
+    """Print a text: in rows as wide as the terminal, from the second on behind so many columns.
+
+    Whole and plain into a pipe.
+    """
+    from rich.console import Console
+
+    if sys.stdout.isatty():
+        console = Console(file=sys.stdout, highlight=False)
+        console.print(wrapped(text, console.width, style, indent))
+    else:
+        typer.echo(text)
+
+
+def wrapped(text: str, width: int, style: str = "", indent: int = 0) -> "Text":
+    """The text in rows of so many columns; where few are left beside it, without the room before."""
+    from rich.console import Console
+    from rich.text import Text
+
+    if width < 2 * indent:
+        return Text(text, style=style, overflow="fold")
+    rows = Text(text[indent:], overflow="fold").wrap(Console(width=width), width - indent)
+    heads = [text[:indent], *[" " * indent] * (len(rows) - 1)]
+    lines = [Text.assemble(head, row) for head, row in zip(heads, rows, strict=True)]
+    joined = Text("\n").join(lines)
+    joined.stylize(style)
+    return joined
 
 
 def _print(made: "Table", out: IO[str]) -> None:

@@ -9,9 +9,7 @@ from mentor_stream.commands.arguments import AnyRun
 from mentor_stream.commands.moment import moment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rich.console import Console, RenderableType
+    from collections.abc import Sequence
 
     Lines = Sequence[tuple[str, str, int]]
 
@@ -72,13 +70,12 @@ def tail(
     start = None if since is None else moment("--since", since, time.time())
     if start is None and last is None and any(wanted.values()):
         start = 0.0
-    show = _json if json else _printer()
     tools.load("tail").tail(
         config.run.broker,
         name,
         what,
         wanted,
-        show,
+        _json if json else _show,
         since=start,
         count=LAST if last is None else last,
         follow=follow,
@@ -96,33 +93,8 @@ def _json(_: "Lines", document: dict[str, Any]) -> None:
     typer.echo(json.dumps(document, allow_nan=False))
 
 
-def _printer() -> "Callable[[Lines, dict[str, Any]], None]":
-    """Prints lines: as wide as the terminal and in colour there, whole and plain into a pipe."""
-    import sys
+def _show(lines: "Lines", _: dict[str, Any]) -> None:
+    from mentor_stream.commands.output import say
 
-    from rich.console import Console
-
-    console = Console(file=sys.stdout)
-
-    def show(lines: "Lines", _: dict[str, Any]) -> None:
-        for text, style, indent in lines:
-            if console.is_terminal:
-                console.print(_wrapped(console, text, STYLES.get(style, ""), indent))
-            else:
-                typer.echo(text)
-
-    return show
-
-
-def _wrapped(console: "Console", text: str, style: str, indent: int) -> "RenderableType":
-    """In rows as wide as the terminal, from the second on behind so many columns."""
-    from rich.console import Group
-    from rich.text import Text
-
-    if console.width < 2 * indent:
-        return Text(text, style=style, overflow="fold")
-    first, rest = text[:indent], Text(text[indent:], style=style, overflow="fold")
-    rows = rest.wrap(console, console.width - indent)
-    return Group(
-        *(Text.assemble((first if not n else " " * indent, style), row) for n, row in enumerate(rows))
-    )
+    for text, style, indent in lines:
+        say(text, STYLES.get(style, ""), indent)

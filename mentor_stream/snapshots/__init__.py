@@ -2,8 +2,8 @@
 
 directory.py writes them on a disk and removes old ones; manifest.py is how a damaged one is told from a good
 one. Between hosts they go through a store (store.py; attempts.py is its patience): readers have what they
-need in a cache on their own disk (cache.py). url.py says what is a path and what a store. Knows files, not
-models: imports no torch, and fsspec only for a URL that needs it.
+need in a cache on their own disk (cache.py), and presence.py tells which are there still. url.py says what is
+a path and what a store. Knows files, not models: imports no torch, and fsspec only for a URL that needs it.
 """
 
 from mentor_stream.snapshots.cache import Hold, hold
@@ -17,6 +17,7 @@ from mentor_stream.snapshots.manifest import (
     identity,
     verify,
 )
+from mentor_stream.snapshots.presence import present
 from mentor_stream.snapshots.store import probe
 from mentor_stream.snapshots.store import problem as missing
 from mentor_stream.snapshots.url import local, problems
@@ -33,6 +34,7 @@ __all__ = [
     "identity",
     "local",
     "missing",
+    "present",
     "probe",
     "problems",
     "prune",

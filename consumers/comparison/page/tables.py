@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from mentor_stream.amounts import amount, p_value, percent
+
 Figures = Mapping[str, Any]
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
 WAYS = ("first", "second", "none")
@@ -66,7 +68,13 @@ def _samples(runs: Sequence[Figures], sampled: Figures) -> str:
         note += (
             f" {sampled['unknown_cases']} cases could not be asked: no stream has their questions any more."
         )
-    return _table("What the hints are good for", note, [*runs, {"run": "no hint"}], rows)
+    table = _table("What the hints are good for", note, [*runs, {"run": "no hint"}], rows)
+    beware = (
+        f'<p class="beware" role="alert">Beware: {escape(sampled["warning"])}.</p>'
+        if sampled["warning"]
+        else ""
+    )
+    return table + beware
 
 
 def _differences(runs: Sequence[Figures], sampled: Figures) -> str:
@@ -89,7 +97,7 @@ def _difference(name: str, found: Figures) -> Iterator[str]:
     for words, of in (("rescued", "rescue"), ("right answers", "accuracy")):
         one = found[of]
         cells = [
-            _points(one["difference"], one["interval"]), _or_dash(one["p_value"], lambda p: f"{p:.2g}"),
+            _points(one), escape(_or_dash(one["p_value"], p_value)),
             str(one["better"]), str(one["worse"]), _count(found["cases"]),
         ]  # fmt: skip
         yield _row(f"{name}: {words}", cells)
@@ -132,9 +140,12 @@ def _rate(value: float | None, interval: Sequence[float] | None, way: str) -> st
     return f'{_share(value)}{span}<span class="bar {way}" aria-hidden="true">{band}{point}</span>'
 
 
-def _points(value: float, interval: Sequence[float] | None) -> str:
+def _points(one: Figures) -> str:
+    if not (one["better"] or one["worse"]):
+        return "none differs"
+    interval = one["interval"]
     span = f"<small>{_signed(interval[0])} to {_signed(interval[1])}</small>" if interval else ""
-    return f"{_signed(value)}{span}"
+    return f"{_signed(one['difference'])}{span}"
 
 
 def _signed(share: float) -> str:
@@ -142,11 +153,11 @@ def _signed(share: float) -> str:
 
 
 def _share(value: float | None) -> str:
-    return _or_dash(value, lambda share: f"{100 * share:.1f} %")
+    return _or_dash(value, percent)
 
 
 def _number(value: float | None) -> str:
-    return _or_dash(value, lambda number: f"{number:,.3g}" if abs(number) < 1000 else f"{number:,.0f}")
+    return escape(_or_dash(value, amount))
 
 
 def _count(value: int) -> str:

@@ -1,6 +1,7 @@
 """`mentor-stream compare`: two runs' hints for the same failures, in numbers, side by side and as a page."""
 
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 import schemas
-from consumers.comparison import figures, page
+from consumers.comparison import figures, page, policy
 from consumers.comparison.record import Recorded
 from mentor_stream import stream, topics
-from schemas import AgentCall, Diagnosis, Outcome, Query, Record
+from schemas import AgentCall, Consumed, Diagnosis, Outcome, PolicyRelease, Query, Record
 from tests.builders import a_group, a_guided_query, a_query
 from tests.runs import as_json, mentor_stream, url, write_config
 
@@ -172,6 +173,8 @@ def test_two_runs_are_compared_and_neither_is_touched(tmp_path: Path):
     assert "Use your fingers." in (tmp_path / "page.html").read_text()
     shown = mentor_stream("compare", config, f"{config}:again").stdout
     assert "run [2 of 4]: Count on." in shown
+    assert ["got a hint", "100.0 %", "100.0 %"] in [re.split(" {2,}", row) for row in shown.splitlines()]
+    assert not re.search(r"\d\.\d{4,}|e-\d", shown), "no raw figures"
     json.dumps(document, allow_nan=False)
 
     async def main() -> None:
@@ -190,6 +193,45 @@ def test_a_page_gets_its_folder_and_what_its_disk_refuses_is_said(tmp_path: Path
         done = mentor_stream(*runs, str(place))
         assert done.returncode == 2
         assert f"--html is '{place}': it cannot be written (" in done.stderr
+
+
+def a_release(version: int) -> PolicyRelease:
+    return PolicyRelease(
+        policy_version=version,
+        step=version,
+        uri=f"v{version}",
+        digest="",
+        consumed=Consumed(),
+        published_at=0.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("failed", "there", "began", "chosen"),
+    [
+        (12, [196, 197], True, None),
+        (150, [196, 197], True, 196),
+        (98, [196], True, None),
+        (12, [196, 197], False, 196),
+        (5, [4, 6], True, 4),
+        (0, [0, 1], True, None),
+        (3, [], True, None),
+    ],
+)
+def test_the_policy_next_to_those_that_failed_is_tried(
+    failed: int, there: list[int], began: bool, chosen: int | None
+):
+    found = policy.nearest(failed, [a_release(version) for version in there], began=began)
+    assert (found and found.policy_version) == chosen
+
+
+@pytest.mark.parametrize(("accuracy", "warned"), [(None, False), (0.0, False), (0.79, False), (0.8, True)])
+def test_a_policy_that_needs_no_hint_is_said_to_say_nothing(accuracy: float | None, warned: bool):
+    said = figures.warning({"none": {"accuracy": accuracy}})
+    assert bool(said) == warned
+    if said:
+        assert "80 % of the answers without a hint are right" in said
+        assert "say nothing about the hints" in said
 
 
 def test_runs_with_nothing_in_common_are_not_compared(tmp_path: Path):

@@ -59,7 +59,7 @@ def a_document(hostile: str) -> dict[str, Any]:
     sampled = {
         "model": "a/model", "policy": "policy 3, the newest release of run", "samples": 8, "temperature": 1.0,
         "max_new_tokens": 64, "engine": "transformers", "seed": 0, "unknown_cases": 0, "none": way,
-        "paired": paired,
+        "paired": paired, "warning": f"no room {hostile}",
     }  # fmt: skip
     names = ("run" if hostile == HOSTILE else hostile, "again")
     return {

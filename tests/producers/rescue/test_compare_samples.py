@@ -35,6 +35,7 @@ def build(config):
     return CountsWords()
 """
 SAMPLED = ("--samples", "4")
+NEAREST = "run.policy, of what is there the nearest to policy 0, the median of those that failed"
 OWN = 'engine = { kind = "transformers", device = "cpu", num_threads = 1 }'
 
 
@@ -120,7 +121,7 @@ def test_both_runs_hints_are_tried_and_the_questions_without(runs: tuple[str, st
     assert (theirs["cases"], theirs["judged"], theirs["refused"]) == (9, 7, 0)
     assert (sampled["none"]["cases"], sampled["none"]["judged"]) == (10, 7)
     assert sampled["paired"]["cases"] == 6
-    assert sampled["policy"] == "run.policy, since run has released none"
+    assert sampled["policy"] == NEAREST
     lines = [json.loads(line) for line in answers(document).read_bytes().splitlines()[1:]]
     assert len(lines) == 10 + 5 + 4 + 4, "none, the same of both, and what each says alone"
     assert all(len(line["answers"]) == 4 for line in lines)
@@ -137,7 +138,7 @@ def test_both_runs_hints_are_tried_and_the_questions_without(runs: tuple[str, st
     assert ours["accuracy"] == pytest.approx(right / 24)
     page = (place / "page.html").read_text()
     assert "no hint" in page
-    assert "run.policy, since run has released none" in page
+    assert NEAREST in page
 
 
 def test_answers_without_a_verdict_leave_the_figures(runs: tuple[str, str]):
@@ -170,17 +171,47 @@ def judged(line: bytes) -> str:
     return json.dumps({name: value for name, value in json.loads(line).items() if name != "digest"})
 
 
-def test_the_newest_release_is_what_hints_are_tried_on_and_a_gone_one_is_said(
-    runs: tuple[str, str], place: Path, policy_with: Callable[..., Path]
-):
+def released(place: Path, policy_with: Callable[..., Path], *versions: int) -> Path:
+    """Releases of a run; where the last one lies."""
+
     async def main() -> Path:
         async with stream.connect(url(place), "run", "trainer") as run:
-            for version in (1, 2):
+            for version in versions:
                 made = await release(run, place, version, policy=policy_with(f"p{version}", seed=version))
         return Path(made.uri)
 
-    newest = anyio.run(main, backend="trio")
-    document = compared((runs[1], runs[0]), *SAMPLED)
+    return anyio.run(main, backend="trio")
+
+
+def test_hints_are_tried_on_what_failed_and_not_on_what_has_learned_since(
+    runs: tuple[str, str], place: Path, policy_with: Callable[..., Path]
+):
+    released(place, policy_with, 1, 2)
+    assert compared((runs[1], runs[0]), *SAMPLED)["sampled"]["policy"] == NEAREST
+
+    async def failed_later() -> None:
+        async with stream.connect(url(place), "later", "mentor") as later:
+            for number in range(3):
+                question = a_query(f"What is {number} + 1 ?", str(number), position=number)
+                lesson = a_guided_query(question, "no 1 2")
+                await later.publish(topics.GUIDED, lesson)
+                await later.publish(topics.DIAGNOSES, a_case(lesson, policy_version=(0, 2, 9)[number]))
+
+    anyio.run(failed_later, backend="trio")
+    later = f"{place}/run.toml:later"
+    sampled = compared((later, later), *SAMPLED)["sampled"]
+    assert (sampled["policy_version"], sampled["policy"]) == (
+        2, "policy 2 of run, of what is there the nearest to policy 2, the median of those that failed",
+    )  # fmt: skip
+    shutil.rmtree(sampled["model"])
+    assert compared((later, later), *SAMPLED)["sampled"]["policy_version"] == 1
+
+
+def test_the_newest_release_is_tried_where_it_is_named_and_a_gone_one_is_said(
+    runs: tuple[str, str], place: Path, policy_with: Callable[..., Path]
+):
+    newest = released(place, policy_with, 1, 2)
+    document = compared((runs[1], runs[0]), *SAMPLED, "--model", "newest")
     sampled = document["sampled"]
     assert (sampled["policy"], sampled["policy_version"]) == ("policy 2, the newest release of run", 2)
     assert sampled["model"] == str(newest)
@@ -196,7 +227,7 @@ def test_the_newest_release_is_what_hints_are_tried_on_and_a_gone_one_is_said(
 def test_the_table_says_what_was_tried_and_whether_the_runs_differ(runs: tuple[str, str]):
     shown = mentor_stream("compare", *runs, "--samples", "2").stdout
     assert "2 answers each by " in shown
-    assert "(run.policy, since run has released none):" in shown
+    assert f"({NEAREST}):" in shown
     assert "run - again" in shown
     assert "[sampled: too long]" in shown
     assert "[no hint: " in shown

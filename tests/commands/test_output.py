@@ -1,17 +1,17 @@
-"""How `mentor-stream tail` lays its lines out on a terminal."""
+"""How texts are laid out on a terminal."""
 
 import io
 
 import pytest
 from rich.console import Console
 
-from mentor_stream.commands.tail import _wrapped
+from mentor_stream.commands.output import wrapped
 
 
 def rows(text: str, *, indent: int, width: int) -> list[str]:
     console = Console(file=io.StringIO(), width=width)
     with console.capture() as shown:
-        console.print(_wrapped(console, text, "", indent))
+        console.print(wrapped(text, width, "", indent))
     return [row.rstrip() for row in shown.get().splitlines()]
 
 
