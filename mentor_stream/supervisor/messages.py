@@ -27,6 +27,7 @@ def finished_before(summary: Summary, config: Config) -> RenderableType:
     """The same for a run that was over already, and how to start another."""
     again = (
         f"Run {summary.run} is finished; nothing was started. "
+        "To go on, set run.max_versions or run.max_tokens to more. "
         "To train again, set run.name and run.directory to others, "
         "and run.policy to its model to go on from there."
     )

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import anyio.to_thread
 
 import schemas
 from mentor_stream import releases, snapshots
-from mentor_stream.config import Config
+from mentor_stream.config import Config, RunConfig
 from mentor_stream.stream import Stream
 from mentor_stream.supervisor import curves, history
 from mentor_stream.supervisor.history import History
@@ -49,18 +49,29 @@ class Summary:
     """Groups that came too late to be trained on."""
     minutes: float
     """Time at work, pauses left out."""
+    max_versions: int | None = None
+    """run.max_versions, when it ended."""
+    max_tokens: int | None = None
+    """run.max_tokens, when it ended."""
 
     @property
     def rescue_rate(self) -> float | None:
         """Share of the guided groups that did not collapse."""
         return self.rescued / self.guided if self.guided else None
 
+    def goes_on(self, run: RunConfig) -> bool:
+        """Whether the run's end has been moved since, to behind what it came to."""
+        moved = (run.max_versions, run.max_tokens) != (self.max_versions, self.max_tokens)
+        trained = run.max_versions is not None and self.policy_version >= run.max_versions
+        return moved and not trained and (run.max_tokens is None or self.tokens < run.max_tokens)
+
 
 async def write(stream: Stream, config: Config, release: schemas.PolicyRelease) -> Summary:
     """Write everything, replacing what an earlier call wrote. Raises SnapshotError, BrokerError, OSError."""
     directory = config.run.directory
     past = await history.read(stream)
-    summary = summarise(config.run.name, release, past)
+    end = {"max_versions": config.run.max_versions, "max_tokens": config.run.max_tokens}
+    summary = replace(summarise(config.run.name, release, past), **end)
     await history.write_jsonl(stream, past, directory / METRICS)
     await anyio.to_thread.run_sync(partial(curves.draw, past, config.run.name, directory / CURVES))
     async with releases.snapshot(release) as place:

@@ -26,6 +26,8 @@ FINISH = signal.SIGUSR1
 """Tells the trainer that no more groups will come: train on what is there, write the final checkpoint,
 publish the final release, exit 0."""
 LOOK_SECONDS = 0.2
+AGAIN_SECONDS = 1.0
+"""Between two looks whether a run that goes on has a release again."""
 SILENT_SECONDS = 30.0
 """Without a word of rollout workers after which it is told what they wait for, again and again."""
 
@@ -51,6 +53,8 @@ class Run:
     trainer: Child
     release: schemas.PolicyRelease | None = None
     """The newest one known; the final one when the run is over."""
+    ended: schemas.PolicyRelease | None = None
+    """The final one of a run that goes on, to a later end: it ends nothing."""
     gave_up: list[GaveUp] = field(default_factory=list[GaveUp])
 
     @property
@@ -65,7 +69,7 @@ class Run:
         """
         try:
             async with anyio.create_task_group() as evaluation:
-                evaluation.start_soon(self.evaluator.keep_alive, _said_so)
+                evaluation.start_soon(self._evaluate)
                 await self._train()
                 await self._final_evaluation()
                 evaluation.cancel_scope.cancel()
@@ -76,7 +80,7 @@ class Run:
         """Whether the final release is out: after it no exit code of trainer or rollout matters any more."""
         async with opened(self.config, "supervisor") as stream:
             self.release = await releases.newest(stream)
-        return self.release is not None and self.release.final
+        return self.release is not None and self.release.final and self.release != self.ended
 
     def kill(self) -> None:
         """End every process at once."""
@@ -97,6 +101,13 @@ class Run:
             workers.start_soon(self._tell_of_silence)
             await self.trainer.keep_alive(self.is_over)
             workers.cancel_scope.cancel()
+
+    async def _evaluate(self) -> None:
+        """Keep the evaluator. While the release that ended the run is the newest, its work would be over."""
+        while self.ended is not None and self.release == self.ended:
+            await anyio.sleep(AGAIN_SECONDS)
+            await self.is_over()
+        await self.evaluator.keep_alive(_said_so)
 
     async def _tell_of_silence(self) -> None:
         """Say what the first rollout worker waits for until one reports: engines may take minutes."""

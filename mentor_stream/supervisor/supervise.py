@@ -47,7 +47,9 @@ async def _up(config: Config, command_line: CommandLine, held: int, console: Con
     stopped_by = await _until_stopped(run, run.is_over)
     if stopped_by is None:
         summary = results.read(config) if run.release is not None and run.release.final else None
-        if summary is not None:
+        if summary is not None and summary.goes_on(config.run):
+            run.ended = run.release
+        elif summary is not None:
             console.print(messages.finished_before(summary, config))
             return 0
         stopped_by = await _shown(run, console)

@@ -7,9 +7,10 @@ import pytest
 
 import schemas
 from mentor_stream import snapshots
+from mentor_stream.config import RunConfig
 from mentor_stream.supervisor import curves
 from mentor_stream.supervisor.history import History
-from mentor_stream.supervisor.results import copy_model, summarise
+from mentor_stream.supervisor.results import Summary, copy_model, summarise
 from tests.supervisor.test_figures import a_metric, a_step
 
 
@@ -103,3 +104,29 @@ def test_the_curves_are_four_panels_in_one_png(tmp_path: Path, monkeypatch: pyte
 def test_a_running_mean_is_centred_and_as_long_as_what_it_smooths() -> None:
     assert curves.running_mean([0, 0, 1, 0, 0], width=3) == [0, 1 / 3, 1 / 3, 1 / 3, 0]
     assert curves.running_mean([], width=5) == []
+
+
+@pytest.mark.parametrize(
+    ("versions", "tokens", "goes_on"),
+    [
+        (10, 500, False),
+        (11, 500, True),
+        (10, 501, False),
+        (None, 501, True),
+        (11, 200, False),
+        (None, None, True),
+        (5, None, False),
+    ],
+)
+def test_a_run_goes_on_when_its_end_has_been_moved_behind_what_it_came_to(
+    tmp_path: Path, versions: int | None, tokens: int | None, *, goes_on: bool
+) -> None:
+    ended = Summary(
+        run="r", policy_version=10, accuracy_before=None, accuracy_after=None, evaluated_version=None,
+        heldout_questions=None, tokens=400, groups=0, collapsed=0, guided=0, rescued=0, stale=0, minutes=0.0,
+        max_versions=10, max_tokens=500,
+    )  # fmt: skip
+    end = {name: n for name, n in (("max_versions", versions), ("max_tokens", tokens)) if n is not None}
+    where = {"name": "r", "directory": tmp_path, "broker": "sqlite:///x.db", "policy": tmp_path}
+    run = RunConfig.model_validate(where | end)
+    assert ended.goes_on(run) is goes_on

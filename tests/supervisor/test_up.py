@@ -48,6 +48,14 @@ async def test_a_run_survives_kill_9_and_ctrl_c_and_ends_with_its_results(superv
     assert "0.000  →  1.000" in output
     assert supervised.log("trainer").count("starts") == 2
 
+    later = supervised.up(MENTOR_STREAM__RUN__MAX_VERSIONS="9")
+    code, output = await ending(later)
+    assert code == 0, output
+    assert supervised.log("trainer").count("starts") == 3, "a later end starts it again"
+    assert json.loads((supervised.directory / "out" / "summary.json").read_text())["max_versions"] == 9
+    code, output = await ending(supervised.up(MENTOR_STREAM__RUN__MAX_VERSIONS="9"))
+    assert "Run small is finished; nothing was started" in output
+
 
 def check_results(out: Path) -> None:
     summary = json.loads((out / "summary.json").read_text())
