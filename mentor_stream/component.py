@@ -17,6 +17,9 @@ from mentor_stream.metrics.listening import TelemetryConfig
 from mentor_stream.supervisor.config import SupervisorConfig
 from mentor_stream.topics import TopicsConfig
 
+_OURS = ("mentor_stream", "schemas", "producers", "consumers", "trainer")
+"""What of it is missing is a defect, not a package that is not installed."""
+
 
 def _no_problems(_: Config) -> Iterable[str]:
     return ()
@@ -52,9 +55,22 @@ def check(config: Config, which: Iterable[Component] | None = None) -> None:
     """Check [run] and `which` components, all by default. Raises ConfigError with every problem once."""
     chosen = components().values() if which is None else which
     problems = list(_run_problems(config))
-    problems += [problem for component in chosen for problem in component.check(config)]
+    problems += [problem for component in chosen for problem in _component_problems(component, config)]
     if problems:
         raise ConfigError("\n".join(dict.fromkeys(problems)))
+
+
+def _component_problems(component: Component, config: Config) -> Iterator[str]:
+    """A machine that runs one component has the packages of that one alone."""
+    try:
+        yield from component.check(config)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] in _OURS:
+            raise
+        yield (
+            f"{component.name}: it cannot be checked here, where the package {error.name} is missing. "
+            "Install what it needs (README: the extras), or check what this machine runs with --component."
+        )
 
 
 def checkable(config: Config) -> list[Component]:

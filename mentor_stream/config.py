@@ -41,13 +41,13 @@ def is_run_name(name: str) -> bool:
     return re.fullmatch(RUN_NAME, name) is not None
 
 
+_RUN_NAME_WORDS = "letters, digits, dots, dashes and underscores, a letter or digit first, 101 at most"
+
+
 def check_run_name(setting: str, name: str) -> None:
     """Raises ConfigError where the name, given as `setting`, is none that a run can have."""
     if not is_run_name(name):
-        raise ConfigError(
-            f"{setting} is {name!r}: expected the name of a run, letters, digits, dots, dashes and "
-            "underscores, a letter or digit first, 101 at most"
-        )
+        raise ConfigError(f"{setting} is {name!r}: expected the name of a run, {_RUN_NAME_WORDS}")
 
 
 class Malformed(ConfigError):
@@ -90,7 +90,7 @@ class RunConfig(Section):
 
     table: ClassVar[str] = "run"
 
-    name: str = Field(pattern=RUN_NAME)
+    name: str
     """Namespace of the run's topics."""
     directory: Path
     """Where the run keeps snapshots, checkpoints, logs and results."""
@@ -113,6 +113,13 @@ class RunConfig(Section):
     """The run is over when this many completion tokens were generated for it."""
     max_versions: int | None = Field(None, ge=1)
     """The run is over when this many batches were trained."""
+
+    @field_validator("name")
+    @classmethod
+    def _can_name_topics(cls, name: str) -> str:
+        if not is_run_name(name):
+            raise ValueError(f"expected {_RUN_NAME_WORDS}, as its topics are called after it")
+        return name
 
     @field_validator("weights_from")
     @classmethod
@@ -238,6 +245,7 @@ def _problem(error: ErrorDetails, known: Known, setting: str = "") -> str:
     """One line."""
     place = [part for part in map(str, error["loc"]) if not part.startswith(_KINDS_OF_A_UNION)]
     where = ".".join(filter(None, [setting, *place]))
+    where += _override(place, os.environ) if not setting else ""
     if error["type"] == "extra_forbidden":
         *place, name = error["loc"]
         near = get_close_matches(str(name), known.get(".".join(map(str, place)), ()), 1)
@@ -250,9 +258,16 @@ def _problem(error: ErrorDetails, known: Known, setting: str = "") -> str:
         message = 'expected a table, such as { kind = "..." }'
     if isinstance(error["input"], Mapping) and error["type"] == "value_error":
         return f"{where}: {message}."  # of a whole section: it is not repeated
-    if _SECRET.search(where):
+    if _SECRET.search(".".join(place)):
         return f"{where}: {message[:1].lower()}{message[1:]}."
     return f"{where} is {_shown(error['input'])}: {message[:1].lower()}{message[1:]}."
+
+
+def _override(place: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Said of a setting that does not come from the file."""
+    wanted = ENV_PREFIX + "__".join(place).upper()
+    name = next((name for name in environment if name.upper() == wanted), None)
+    return f" ({name} in the environment)" if name else ""
 
 
 _KINDS_OF_A_UNION = ("literal[", "constrained-", "function-")

@@ -17,11 +17,12 @@ from mentor_stream import claims, releases, stream, topics
 from mentor_stream.component import Component
 from mentor_stream.config import Config, ConfigError, RunConfig, Section
 from mentor_stream.process import work
+from mentor_stream.prompts import PromptConfig
 from mentor_stream.releases import News
 from mentor_stream.stream import Stream
 from mentor_stream.telemetry import last, offer, watch
 from mentor_stream.topics import TopicsConfig
-from producers import references
+from producers import lengths, references
 from producers.admission import Admission
 from producers.datasets import presets, repeats
 from producers.datasets.base import DataConfig, Dataset
@@ -178,7 +179,19 @@ def check(config: Config) -> Iterable[str]:
         for warning in repeats.warnings(list(datasets.values()), data.duplicates):
             log.warning("%s", warning)
     limit = config.of(FeederConfig).checked_references
+    yield from _length_problems(config, datasets.values(), limit)
     yield from references.problems(list(datasets.values()), config.of(RewardConfig), limit)
+
+
+def _length_problems(config: Config, datasets: Iterable[Dataset], limit: int) -> Iterable[str]:
+    prompt = config.sections.get(PromptConfig.table)
+    if isinstance(prompt, PromptConfig):  # or it is malformed, which is told
+        for dataset in datasets:
+            problem, warning = lengths.fit(dataset, config.run.policy, prompt, limit)
+            if warning:
+                log.warning("%s", warning)
+            if problem:
+                yield problem
 
 
 def _verifier_problems(config: Config, setting: str) -> Iterable[str]:

@@ -192,3 +192,21 @@ def test_a_key_where_its_name_is_due_is_not_repeated() -> None:
 
 def test_a_setting_of_several_kinds_is_called_by_its_name_alone() -> None:
     assert {line.partition(" is ")[0] for line in told(most=0).splitlines()} == {"asked.most"}
+
+
+def test_a_mistake_in_the_environment_is_said_to_come_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MENTOR_STREAM__RUN__SEDE", "1")
+    monkeypatch.setenv("MENTOR_STREAM__RUN__BATCH_GROUPS", "many")
+    problems = refusal(written(tmp_path, RUN + "seed = -1"))
+    assert any(
+        p.startswith("run.sede (MENTOR_STREAM__RUN__SEDE in the environment): no such") for p in problems
+    )
+    assert any("run.batch_groups (MENTOR_STREAM__RUN__BATCH_GROUPS in the" in p for p in problems)
+    assert any(p.startswith("run.seed is -1: ") for p in problems), "which the file says"
+
+
+def test_a_name_that_no_run_can_have_is_told_in_words(tmp_path: Path) -> None:
+    (problem,) = refusal(written(tmp_path, RUN.replace('"x"', '"my demo"', 1)))
+    assert problem.startswith("run.name is 'my demo': expected letters, digits, dots, dashes and underscores")

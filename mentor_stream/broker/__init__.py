@@ -4,6 +4,7 @@ The URL's scheme is the folder's name. A new engine is a new folder, which offer
 
     connect(url, *, create)   the Broker behind a URL
     check(url, *, copies)     raises BrokerError for what is wrong before anything is connected to
+    reach(url, seconds)       where it may be away: raises BrokerError when it does not answer
     restoring(url)            where it can: messages at given offsets and times (restoration.py)
 
 background.py, gap.py, prefix.py and sizes.py are what engines share, waiting.py is for topics that others
@@ -68,6 +69,13 @@ def check(url: str, *, copies: int = 1) -> None:
         raise BrokerError(f"run.broker is no URL: {error}") from error
 
 
+async def reach(url: str, seconds: float) -> None:
+    """Raises BrokerError where a cluster does not answer within `seconds`. A file is made when missing."""
+    engine = _engine(url)
+    if hasattr(engine, "reach"):
+        await engine.reach(url, seconds)
+
+
 def _engine(url: str) -> ModuleType:
     scheme, separator, _ = url.partition("://")
     if not separator or scheme not in _schemes():
@@ -104,6 +112,7 @@ __all__ = [
     "UnknownTopic",
     "check",
     "connect",
+    "reach",
     "restoring",
     "wait_for_topics",
 ]

@@ -13,6 +13,9 @@ from mentor_stream.commands.arguments import ConfigFile
 
 app = typer.Typer()
 
+ANSWER_SECONDS = 3.0
+"""So long a broker is waited for."""
+
 
 @app.command(epilog="Example: mentor-stream check examples/chain/demo.toml")
 def check(
@@ -34,6 +37,8 @@ def check(
             problems = _problems(config, component)
         except Exception as error:  # of ours: who reads JSON gets it, and the traceback follows
             problems, defect = [f"the check itself failed: {type(error).__name__}: {error}"], error
+    if not problems:
+        warnings += _silence(config)
     if json:
         import json as jsonlib
 
@@ -68,6 +73,21 @@ def _problems(path: Path, component: str | None) -> list[str]:
     except ConfigError as error:
         problems += str(error).split("\n")
     return list(dict.fromkeys(problems))
+
+
+def _silence(path: Path) -> list[str]:
+    """That the broker does not answer, which is none of the config's problems: it may be one of elsewhere."""
+    import anyio
+
+    from mentor_stream import broker
+    from mentor_stream.component import load_config
+
+    with _heard():  # what connecting says in between is said again at its end
+        try:
+            anyio.run(broker.reach, load_config(path).run.broker, ANSWER_SECONDS, backend="trio")
+        except broker.BrokerError as error:
+            return [f"{error} No component can start from here before it answers."]
+    return []
 
 
 @contextmanager

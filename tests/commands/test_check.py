@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from mentor_stream.component import Component, check, load_config
+from mentor_stream.config import Config, ConfigError
 from tests.runs import Done, as_process, mentor_stream
 
 
@@ -119,6 +121,45 @@ def test_warnings_are_in_the_json_and_no_problems(tmp_path: Path) -> None:
     assert shown.count(warning) == 1
     assert f"warning: {warning}" in shown
     assert checked_config(tmp_path, OWN)["warnings"] == []
+
+
+POLICY = Path(__file__).parent.parent.parent / "examples" / "chain" / "policy"
+NO_BROKER = "run.broker is kafka://127.0.0.1:1: "
+
+
+def test_a_broker_that_does_not_answer_is_a_warning(tmp_path: Path) -> None:
+    elsewhere = OWN.replace("sqlite:///x.db", "kafka://127.0.0.1:1?connect_timeout=1")
+    elsewhere = elsewhere.replace("group_size = 2", "group_size = 2\nmax_new_tokens = 16")
+    found = checked_config(tmp_path, elsewhere.replace("nowhere", str(POLICY)))
+    assert (found["ok"], found["problems"]) == (True, [])
+    (warning,) = found["warnings"]
+    assert warning.startswith(NO_BROKER)
+    assert "No component can start from here before it answers." in warning
+    shown = checked(tmp_path)
+    assert shown.returncode == 0
+    assert shown.stderr.count("127.0.0.1:1: ") == warning.count("127.0.0.1:1: ")
+
+
+def test_a_machine_without_a_component_s_packages_is_told_which_in_a_sentence(
+    tmp_path: Path,
+) -> None:
+    def lacks_torch(_: Config) -> list[str]:
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    def lacks_ours(_: Config) -> list[str]:
+        raise ModuleNotFoundError("No module named 'trainer.x'", name="trainer.x")
+
+    (tmp_path / "train.jsonl").write_text(ROW)
+    (tmp_path / "own.toml").write_text(OWN.replace("nowhere", str(POLICY)))
+    with chdir(tmp_path):
+        config = load_config(Path("own.toml"))
+        with pytest.raises(ConfigError) as missing:
+            check(config, [Component("trainer", (), run=lambda _: None, check=lacks_torch)])
+        with pytest.raises(ModuleNotFoundError):  # a defect of ours
+            check(config, [Component("trainer", (), run=lambda _: None, check=lacks_ours)])
+    (problem,) = str(missing.value).splitlines()
+    assert problem.startswith("trainer: it cannot be checked here, where the package torch is missing.")
+    assert "--component" in problem
 
 
 def test_a_mistake_of_form_hides_none_of_what_the_other_sections_point_to(tmp_path: Path) -> None:

@@ -16,7 +16,9 @@ claim.py     being the only one: the only member of a group
 cluster.py   the Broker that hands these out
 """
 
-from mentor_stream.broker.kafka.cluster import connect
+from dataclasses import replace
+
+from mentor_stream.broker.kafka.cluster import connect, connected
 from mentor_stream.broker.kafka.settings import parse
 
 
@@ -25,4 +27,11 @@ def check(url: str, *, copies: int) -> None:
     parse(url).client_options()
 
 
-__all__ = ["check", "connect"]
+async def reach(url: str, seconds: float) -> None:
+    """Connect and leave again. Raises BrokerError where that cannot be within `seconds`."""
+    settings = parse(url)
+    async with connected(replace(settings, connect_timeout=min(seconds, settings.connect_timeout))):
+        pass
+
+
+__all__ = ["check", "connect", "reach"]

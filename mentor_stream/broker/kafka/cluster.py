@@ -112,7 +112,13 @@ async def connect(url: str, *, create: bool = True) -> AsyncGenerator[Broker]:
 
     Raises BrokerUnavailable after connect_timeout.
     """
-    settings = parse(url)
+    async with connected(parse(url)) as broker:
+        yield broker
+
+
+@asynccontextmanager
+async def connected(settings: ConnectionSettings) -> AsyncGenerator[Broker]:
+    """The cluster that these reach. Raises BrokerUnavailable after connect_timeout."""
     quiet()
     headers.install()
     options = {"request_timeout_ms": QUESTION_MS}
