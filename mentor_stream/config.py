@@ -28,6 +28,8 @@ from mentor_stream.weights import address
 ENV_PREFIX = "MENTOR_STREAM__"
 RUN_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,100}$"
 
+_OWN_RUN = "This command is about the config's own run: CONFIG without :NAME"
+
 Known = Mapping[str, Sequence[str]]
 """The names that there are in a table, by its place: none is the outermost."""
 
@@ -156,7 +158,8 @@ def load(path: Path, kinds: Iterable[type[Section]]) -> Config:
     wanted = {RunConfig.table: RunConfig} | {kind.table: kind for kind in kinds}
     if not os.path.isfile(path):  # noqa: PTH113 - of a name that is too long it says no more than that
         what = "not a file" if os.path.exists(path) else "no such file"  # noqa: PTH110
-        raise ConfigError(f"config file {path}: {what} (working directory {Path.cwd()})")
+        own = f". {_OWN_RUN}" if os.path.isfile(str(path).rpartition(":")[0]) else ""  # noqa: PTH113
+        raise ConfigError(f"config file {path}: {what} (working directory {Path.cwd()}){own}")
     if strangers := _foreign_overrides(os.environ, wanted):
         raise ConfigError("\n".join(strangers))
     try:

@@ -134,6 +134,12 @@ def test_a_missing_file_names_the_working_directory(tmp_path: Path) -> None:
     assert str(Path.cwd()) in problem
 
 
+def test_another_run_where_only_the_own_one_can_be_is_said_to_be_the_mistake(tmp_path: Path) -> None:
+    path = written(tmp_path, RUN)
+    (problem,) = refusal(path.with_name(f"{path.name}:again"))
+    assert problem.endswith("This command is about the config's own run: CONFIG without :NAME")
+
+
 def test_broken_toml_names_the_line(tmp_path: Path) -> None:
     (problem,) = refusal(written(tmp_path, "[run\n"))
     assert "not valid TOML" in problem
