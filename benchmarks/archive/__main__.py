@@ -110,7 +110,9 @@ def measured(name: str, urls: tuple[str, str], count: int, rounds: int, home: Pa
 def main() -> None:
     """Print one line for each measure."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks.archive",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--engine", choices=["sqlite", "kafka"], help="only this one")
     parser.add_argument("--quick", action="store_true", help="few groups, one round")

@@ -64,7 +64,9 @@ QUICK = Plan(
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks.broker",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--engine", choices=["sqlite", "kafka"], help="only this one")
     parser.add_argument("--quick", action="store_true", help="little of everything")

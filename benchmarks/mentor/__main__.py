@@ -18,7 +18,9 @@ from benchmarks.rows import Finding, show
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks.mentor",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--quick", action="store_true", help="little of everything")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")

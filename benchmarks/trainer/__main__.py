@@ -25,7 +25,9 @@ SMALL = Load("small", hidden=256, layers=6, words=8192, groups=8, prompt=64, com
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks.trainer",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--quick", action="store_true", help="little of everything")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")

@@ -105,26 +105,33 @@ def import_(
 
 
 def _tell(document: dict[str, Any], *, as_json: bool) -> None:
-    from mentor_stream.commands.output import print_json, table
+    from mentor_stream.commands.output import print_json, say, table
 
     if as_json:
         print_json(document)
         return
-    rows = [_row(topic) for topic in document["topics"]]
-    table(("topic", ">messages", ">bytes", ">missing", "first", "last"), rows, title=f"run {document['run']}")
-    typer.echo(f"digest {document['digest']}, {document['file']}, {document['seconds']:.1f} s")
+    missing = (">missing",) if document["missing"] else ()
+    rows = [_row(topic, missing=bool(missing)) for topic in document["topics"]]
+    table(("topic", ">messages", ">MB", *missing, "first", "last"), rows, title=f"run {document['run']}")
+    typer.echo(f"digest {document['digest']}")
+    say(f"{document['file']}, {document['seconds']:.1f} s")
     for sentence in _remarks(document):
-        typer.echo(sentence)
+        say(sentence)
 
 
-def _row(topic: dict[str, Any]) -> "Sequence[str]":
+def _row(topic: dict[str, Any], *, missing: bool) -> "Sequence[str]":
     from datetime import datetime
 
+    from mentor_stream.amounts import amount
+
+    counts = [f"{topic['messages']:,}", amount(topic["bytes"] / 1e6)]
+    if missing:
+        counts.append(f"{topic['missing']:,}")
     times = [
         datetime.fromtimestamp(t).isoformat(" ", "seconds") if t is not None else "-"  # noqa: DTZ006
         for t in (topic["first_time"], topic["last_time"])
     ]
-    return (topic["topic"], *(f"{topic[name]:,}" for name in ("messages", "bytes", "missing")), *times)
+    return (topic["topic"], *counts, *times)
 
 
 def _remarks(document: dict[str, Any]) -> "Sequence[str]":

@@ -18,7 +18,7 @@ app = typer.Typer()
 )
 def evaluate(
     model: Annotated[
-        Path | None, typer.Argument(help="A Hugging Face directory.", show_default=False)
+        Path | None, typer.Argument(metavar="MODEL", help="A Hugging Face directory.", show_default=False)
     ] = None,
     suite: Annotated[
         list[str] | None,
@@ -137,13 +137,12 @@ def _span(interval: Sequence[float] | None) -> str:
 
 
 def _list(known: Mapping[str, Mapping[str, Any]], *, as_json: bool) -> None:
-    from mentor_stream.commands.output import print_json, table
+    from mentor_stream.commands.output import print_json, say
 
     if as_json:
         print_json(dict(known))
         return
-    rows = [
-        (name, *(str(one[key]) for key in ("group", "title", "questions", "samples")))
-        for name, one in known.items()
-    ]
-    table(("suite", "group", "", "questions", ">answers each"), rows)
+    for name, one in known.items():
+        each = f"{one['samples']} answer{'s' * (one['samples'] != 1)} each"
+        say(f"{name:<13}  {one['title']}: {one['group']}, {each}", "bold", 15)
+        say(f"{'':<13}  {one['questions']}", indent=15)

@@ -22,27 +22,30 @@ TOKENS_A_SECOND = 40.0
 LARGEST = 1e12
 """Of any number that is given: a plan of what nobody has would be of numbers that are none."""
 
+
+def _number(help: str, least: float = 1e-6, most: float = LARGEST) -> Any:  # noqa: A002
+    """An option that takes a number; its bounds are told to who goes beyond them."""
+
+    def bounded(value: float | None) -> float | None:
+        if value is not None and not least <= value <= most:  # nan neither
+            raise typer.BadParameter(f"{value:g} is not from {least:g} to {most:g}")
+        return value
+
+    return typer.Option(metavar="NUMBER", help=help, callback=bounded)
+
+
 Rate = Annotated[
-    float | None, typer.Option(min=1e-6, max=LARGEST, help="Completion tokens a second, all ranks together.")
+    float | None, _number("Completion tokens a second that are trained on, by all ranks together.")
 ]
-Sampled = Annotated[
-    float | None, typer.Option(min=1e-6, max=LARGEST, help="Completion tokens a second of one worker.")
-]
-Tokens = Annotated[
-    float | None, typer.Option(min=1, max=LARGEST, help="Mean completion; default rollout.max_new_tokens.")
-]
-Share = Annotated[
-    float | None, typer.Option(min=0.001, max=1, help="Groups neither all right nor all wrong.")
-]
-Collapsed = Annotated[float | None, typer.Option(min=0, max=1, help="Groups that are all wrong.")]
-Seconds = Annotated[
-    float | None, typer.Option(min=0.001, max=LARGEST, help="That sampling and scoring a group takes.")
-]
-Case = Annotated[float | None, typer.Option(min=0.001, max=LARGEST, help="That a mentor takes for a case.")]
-Gpus = Annotated[int, typer.Option(min=1, max=int(LARGEST))]
-Hours = Annotated[
-    float | None, typer.Option(min=0.001, max=LARGEST, help="That the stream is kept, or the run takes.")
-]
+Sampled = Annotated[float | None, _number("Completion tokens a second of one rollout worker.")]
+Tokens = Annotated[float | None, _number("Of a completion, the mean.  [default: rollout.max_new_tokens]", 1)]
+Share = Annotated[float | None, _number("Share of groups neither all right nor all wrong.", 0.001, 1)]
+Collapsed = Annotated[float | None, _number("Share of groups that are all wrong.", 0, 1)]
+Seconds = Annotated[float | None, _number("That sampling and scoring a group takes.", 0.001)]
+Case = Annotated[float | None, _number("That a mentor takes for a case.", 0.001)]
+Hours = Annotated[float | None, _number("That the stream is kept, or the run takes.", 0.001)]
+TrainerGpus = Annotated[int, _number("GPUs that train.", 1)]
+RolloutGpus = Annotated[int, _number("GPUs of a rollout worker.", 1)]
 FromRun = Annotated[bool, typer.Option("--from-run", help="Take what is not given from CONFIG's own run.")]
 
 
@@ -59,8 +62,8 @@ def size(
     collapsed: Collapsed = None,
     group_seconds: Seconds = None,
     case_seconds: Case = None,
-    trainer_gpus: Gpus = 1,
-    rollout_gpus: Gpus = 1,
+    trainer_gpus: TrainerGpus = 1,
+    rollout_gpus: RolloutGpus = 1,
     hours: Hours = None,
     from_run: FromRun = False,
     json: AsJson = False,
@@ -164,22 +167,22 @@ def _pace(config: "Config") -> "Pace":
 def _print(needs: "list[Need]", assumed: dict[str, float], *, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from mentor_stream.commands.output import print_json, table
+    from mentor_stream.commands.output import print_json, say, table
 
     if as_json:
         document: dict[str, Any] = {"needs": [asdict(need) for need in needs], "assumed": assumed}
         print_json(document)
         return
     table(
-        ("", ">", "", "because"),
-        [(need.name, _shown(need.value), need.unit, need.why) for need in needs],
+        ("", "needed", "because"),
+        [(need.name, f"{_shown(need.value)} {need.unit}", need.why) for need in needs],
     )
     if assumed:
-        guesses = ", ".join(f"--{name.replace('_', '-')} {value:g}" for name, value in assumed.items())
-        typer.echo(f"\nAssumed, since neither given nor measured: {guesses}")
+        guesses = ", ".join(f"--{name.replace('_', '-')} {value:.3g}" for name, value in assumed.items())
+        say(f"\nAssumed, since neither given nor measured: {guesses}")
     for need in needs:
         if need.short:
-            typer.echo(f"\n{need.short}.")
+            say(f"\n{need.short}.")
 
 
 def _shown(value: float) -> str:

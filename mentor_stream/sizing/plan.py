@@ -103,7 +103,7 @@ def _mentors(load: Workload) -> Iterator[Need]:
     at_once = load.collapsed_groups * load.case_seconds
     yield Need(
         "cases at once", at_once, "",
-        f"{load.collapsed_groups:.3g} collapsed groups a second, {load.case_seconds:g} s each",
+        f"{load.collapsed_groups:.3g} collapsed groups a second, {load.case_seconds:.3g} s each",
     )  # fmt: skip
     yield Need("mentors", mentors(load), "", f"mentor.concurrency is {load.concurrency}")
 
@@ -142,7 +142,7 @@ def _stream(load: Workload, cluster: Cluster) -> Iterator[Need]:
     brokers = max(cluster.replication, ceil(traffic / BROKER_RATE))
     yield Need(
         "brokers", brokers, "",
-        f"replication {cluster.replication}, {traffic / 1e6:,.0f} MB a second in and out, 50 for each broker",
+        f"replication {cluster.replication}, {traffic / 1e6:,.3g} MB a second in and out, 50 for each broker",
     )  # fmt: skip
     disk = rate * cluster.keep_hours * 3600 * cluster.replication
     yield Need(

@@ -54,6 +54,21 @@ def test_what_is_no_number_of_this_world_is_refused_by_name(option: str, value: 
     assert f"'--{option}'" in done.output
 
 
+def test_its_help_says_what_options_mean_and_not_how_large_a_number_can_be():
+    shown = CliRunner().invoke(app, ["--help"]).output
+    assert "<=" not in shown
+    assert "GPUs of a rollout worker." in " ".join(shown.split())
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--teaching", "0"), ("--hours", "-1"), ("--rollout-gpus", "0")]
+)
+def test_a_number_that_is_too_small_is_told_the_bounds(option: str, value: str):
+    done = CliRunner().invoke(app, [DEMO, option, value])
+    assert done.exit_code == 2
+    assert f"{value} is not from " in " ".join(done.output.split())
+
+
 def test_the_largest_numbers_make_a_plan_that_is_json():
     largest = [word for option in NUMBERS for word in (f"--{option}", "1e12")]
     gpus = ["--trainer-gpus", "1000000000000", "--rollout-gpus", "1000000000000"]

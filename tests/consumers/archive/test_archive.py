@@ -350,6 +350,10 @@ def test_the_table_for_people_names_topics_and_the_digest(recorded: Recorded, tm
     lines = done.stdout.splitlines()
     assert any(line.split()[:2] == ["collapsed", f"{CASES + 3}"] for line in lines)
     assert any(line.startswith("digest ") for line in lines)
+    assert all(len(line) <= 80 for line in lines if str(tmp_path) not in line)
+    assert lines[1].split() == ["topic", "messages", "MB", "first", "last"], (
+        "and what is missing where any is"
+    )
     written = as_json("export", recorded.config, str(tmp_path / "b.db"))
     assert written["file_bytes"] == (tmp_path / "b.db").stat().st_size
 
