@@ -108,6 +108,15 @@ async def test_a_component_writes_works_off_and_reads_its_run(url: str) -> None:
         assert await stream.lag(topics.QUERIES) == 0
 
 
+async def test_it_can_be_its_run_s_only_trainer_and_no_other_run_s(url: str) -> None:
+    async with brokers.connect(url) as broker:
+        async with broker.claim(topics.POLICIES.of(RUN), group=f"{RUN}.trainer", holder="here"):
+            pass
+        with pytest.raises(BrokerError, match="has to allow it to the user"):
+            async with broker.claim(topics.POLICIES.of("other"), group="other.trainer", holder="here"):
+                pass
+
+
 async def test_its_topics_can_be_looked_at(url: str) -> None:
     async with brokers.connect(url) as broker:
         assert {name for name in await broker.topics() if name.startswith(f"{RUN}.")}
