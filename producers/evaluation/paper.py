@@ -75,7 +75,7 @@ def papers(request: Request, suites: Mapping[str, Suite], out: Path) -> list[Pap
 
 def _paper(request: Request, name: str, suite: Suite, out: Path, model: str, context: int | None) -> Paper:
     data = suite.data(request.questions_at)
-    dataset = read(data.train, data, f"suite {name}")
+    dataset = read(data.train, data, f"--data of suite {name}")
     prompt = {
         "template": suite.template,
         "system": suite.system,
