@@ -18,12 +18,15 @@ from consumers.grace import Grace
 from consumers.guides.base import Lesson
 from consumers.leak.guard import guarding
 from consumers.publishing import publish_diagnosis, publish_lesson
+from consumers.refusals import Refusals
 from consumers.tally import Tally
 from consumers.teaching import Teacher
 from mentor_stream import plugins, releases, telemetry, topics
 from mentor_stream.complaints import Complaints
 from mentor_stream.component import Component
 from mentor_stream.config import Config
+from mentor_stream.metrics.catalogue.mentor import REQUESTS
+from mentor_stream.metrics.readings import OWN as READINGS
 from mentor_stream.process import work
 from mentor_stream.prompts import PromptConfig
 from mentor_stream.sampling import RolloutConfig
@@ -59,7 +62,7 @@ class Mentor:
         self._passed_over = anyio.Semaphore(PASSED_OVER_AT_ONCE)
         self._version = 0  # what a run starts from, before any release
         self._tally = Tally()
-        self._complaints = Complaints()
+        self._complaints, self._refusals = Complaints(), Refusals()
         self._grace = Grace(GRACE_SECONDS)
 
     async def run(self) -> None:
@@ -130,6 +133,9 @@ class Mentor:
             said = self._complaints.hear(f"{record.outcome.value}: {record.reason}", time.monotonic())
             if said:
                 log.warning("a case ended without the guide's hint: %s", said)
+        refusals = self._refusals.hear(record)
+        if refusals and (said := self._complaints.hear(refusals, time.monotonic())):
+            log.warning("most drafts are refused: %s", said)
 
     def _decided(self, group: Group) -> Action:
         config = self._config
@@ -149,7 +155,8 @@ class Mentor:
             await anyio.sleep(REPORT_SECONDS)
 
     def _values(self) -> dict[str, float]:
-        return self._tally.values() | {"waiting": len(self._waiting)}
+        requests = {result: count for (result,), count in READINGS.values(REQUESTS).items()}
+        return self._tally.values() | requests | {"waiting": len(self._waiting)}
 
     def _at_rest(self) -> dict[str, float]:
         return self._values() | {"in_flight": 0, "waiting": 0}

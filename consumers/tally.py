@@ -5,6 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from consumers.effort import effort
+from consumers.refusals import VERDICTS, refused
 from mentor_stream.metrics.catalogue.mentor import CASE_SECONDS, CASE_TOKENS
 from mentor_stream.metrics.readings import OWN as READINGS
 from schemas import Diagnosis, Outcome
@@ -20,6 +21,7 @@ class Tally:
         self._in_flight = 0
         self._seconds = self._cost = 0.0
         self._prompt_tokens = self._completion_tokens = 0
+        self._refused: Counter[str] = Counter()
         self._leaks = self._refined = self._redrafted = self._failed_calls = 0
 
     @contextmanager
@@ -41,6 +43,7 @@ class Tally:
         self._leaks += spent.leaks
         self._refined += spent.refined
         self._redrafted += spent.redrafted
+        self._refused.update(refused(case.calls))
         self._failed_calls += sum(call.error is not None for call in case.calls)
         if case.outcome in _TAUGHT:
             self._seconds += case.seconds
@@ -67,5 +70,6 @@ class Tally:
             "refined": self._refined,
             "redrafted": self._redrafted,
             "failed_calls": self._failed_calls,
+            **{f"refused_{verdict}": self._refused[verdict] for verdict in VERDICTS},
         }
         return counts | ({"seconds_mean": self._seconds / taught} if taught else {})

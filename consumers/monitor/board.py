@@ -147,7 +147,7 @@ class Board:
             "version": self.figures.version if self.figures.steps else None,
             "tokens": latest.get("generated_tokens"),
             "progress": self.figures.progress(),
-            "seconds_left": self.figures.seconds_left(),
+            "seconds_left": self.figures.seconds_left(now),
             "finished": finished,
             "verdict": self.verdict(now),
             "queues": [] if finished else self._queues(latest.get("pending_groups")),

@@ -17,6 +17,8 @@ TOO_LATE = 0.5
 """Of cases that came too late for a lesson: MentorStreamMentorIsBehind."""
 FAILED_CALLS = 0.5
 """Failed calls of agents to a case: MentorStreamAgentCallsFail."""
+REFUSED = 0.5
+"""Of cases that end without the guide's hint since its drafts were refused, more is trouble: no alert's."""
 
 OF_ALERTS = {
     "MentorStreamNoGroupArrives": STARVED,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-FRESH_SECONDS = 10.0
+FRESH_SECONDS = 30.0
 """A process's rate counts for this long after its last report."""
 
 

@@ -458,3 +458,20 @@ async def test_counts_are_reported(stream: Stream) -> None:
         with anyio.fail_after(10):
             while not [m for m in await everything(stream, topics.METRICS) if m.values.get("hints") == 3]:
                 await anyio.sleep(0.1)
+
+
+async def test_when_all_drafts_are_refused_the_log_says_so_once_and_with_the_verdict(
+    stream: Stream, caplog: pytest.LogCaptureFixture
+) -> None:
+    refusal = schemas.AgentCall(agent="judgment", draft=0, refinement=0, result="leak: 12", passed=False)
+
+    async def refused(case: Case) -> Lesson:
+        return Lesson(Outcome.FALLBACK, "leak: 12", "Read it again.", (refusal,))
+
+    with caplog.at_level(logging.WARNING, "consumers.mentor"):
+        async with mentoring(stream, ScriptedGuide(refused)):
+            for position in range(8):
+                await stream.publish(topics.COLLAPSED, a_group("WW", query=a_query(position=position)))
+            await until(stream, topics.DIAGNOSES, 8)
+    assert caplog.text.count("most drafts are refused") == 1
+    assert "mostly as 'leak'" in caplog.text

@@ -76,12 +76,50 @@ def test_progress_is_that_of_the_limit_that_will_be_reached_first() -> None:
 def test_the_time_left_follows_from_the_pace_of_the_last_minutes() -> None:
     slow = [a_step(t, time=t, generated_tokens=t / 100) for t in range(1, 100)]
     fast = [a_step(100 + t, time=1000 + t, generated_tokens=100 + 10 * t) for t in range(11)]
-    assert seen(*slow, *fast).seconds_left() == pytest.approx(80)
+    assert seen(*slow, *fast).seconds_left(now=1010) == pytest.approx(80)
+    assert seen(*slow, *fast).seconds_left(now=1020) == pytest.approx(160), "what it waits counts"
+    assert seen(*slow, *fast).seconds_left(now=9999) is None
 
 
 def test_no_time_left_is_guessed_before_there_are_two_versions() -> None:
-    assert EMPTY.seconds_left() is None
-    assert seen(a_step(1, generated_tokens=5)).seconds_left() is None
+    assert EMPTY.seconds_left(now=1) is None
+    assert seen(a_step(1, generated_tokens=5)).seconds_left(now=1) is None
+
+
+def test_what_a_trainer_tells_between_steps_counts_from_the_start() -> None:
+    told = a_metric("trainer", time=9, generated_tokens=430, pending_groups=3, waiting_seconds=70)
+    waiting = seen(told)
+    assert (waiting.tokens, waiting.progress(), waiting.waiting(now=10)) == (430, 0.43, 70)
+    assert waiting.latest["pending_groups"] == 3
+    assert waiting.waiting(now=10 + FRESH_SECONDS) is None
+    assert waiting.idle(now=10) == 1.0
+    after = seen(told, a_step(1, time=10, generated_tokens=400, wait_seconds=75, step_seconds=25))
+    assert (after.tokens, after.waiting(now=11), after.idle(now=11)) == (430, None, 0.75)
+    resumed = a_metric("trainer", time=20, instance="host:2", generated_tokens=300)
+    assert seen(resumed, start=after).tokens == 300
+
+
+def test_a_rescue_rate_is_that_of_the_last_lessons_and_none_where_none_come() -> None:
+    steps = [
+        a_step(
+            version, guided_groups=40 * min(version, 10), rescued_groups=30 * min(version, 9), rescue_rate=0
+        )
+        for version in range(1, 11)
+    ]
+    assert seen(*steps[:2]).rescue_rate == 0.75
+    assert seen(*steps).rescue_rate == pytest.approx(60 / 120)
+    none = [a_step(v, guided_groups=400, rescued_groups=270) for v in range(11, 11 + KEPT_POINTS)]
+    assert seen(*steps, *none).rescue_rate is None
+    assert EMPTY.rescue_rate is None
+    assert seen(a_step(1, rescue_rate=0.5), a_step(2, rescue_rate=0.0)).rescue_rate == 0.25
+
+
+def test_an_endpoint_fails_from_the_first_request_without_an_answer_to_the_next_with_one() -> None:
+    down = [a_metric("mentor", time=t, answered=4, down=d) for t, d in ((1, 0), (5, 1), (9, 7), (12, 7))]
+    assert seen(*down[:1]).unanswered(now=2) is None
+    assert seen(*down).unanswered(now=13) == 8
+    assert seen(*down, a_metric("mentor", time=13, answered=5, down=9)).unanswered(now=14) is None
+    assert seen(*down).unanswered(now=500) is None
 
 
 @given(versions=st.lists(st.integers(0, 300), max_size=400))

@@ -43,7 +43,7 @@ export class Components {
 
   progress({ progress, seconds_left: left, finished }) {
     byId("progress").value = finished ? 1 : progress ?? 0;
-    const percent = progress === null ? "no end is set" : `${Math.floor(100 * progress)} %`;
+    const percent = progress === null ? "no end is set" : `${Math.round(100 * progress)} %`;
     const rest = left && !finished ? `, ${duration(left)} to go` : "";
     byId("left").textContent = finished ? "finished" : percent + rest;
   }

@@ -42,7 +42,12 @@ REQUESTS = Measure(
     kind=Kind.COUNTER,
     unit="requests",
     labels=("result",),
-    begins=(("answered",), ("down",), ("closed",), ("request",)),
+    keys={
+        "answered": ("answered",),
+        "down": ("down",),
+        "closed": ("closed",),
+        "request": ("request",),
+    },
     means="requests to endpoints: answered, down (no answer, no room: asked again elsewhere or after a "
     "pause), closed (the endpoint will not answer us: key, quota, model), request (cannot be answered by "
     "anyone: too long)",
@@ -133,6 +138,23 @@ MEASURES = (
         normal="below a tenth of the cases; it depends on the model",
         act="Grows: the guide's model gives answers away. None of them was published. A better model, or a "
         "prompt of your own for Generation (docs/guides.md).",
+    ),
+    Measure(
+        name="mentor_stream_mentor_refused_drafts_total",
+        kind=Kind.COUNTER,
+        unit="drafts",
+        labels=("verdict",),
+        keys={
+            "refused_leak": ("leak",),
+            "refused_wrong": ("wrong",),
+            "refused_irrelevant": ("irrelevant",),
+            "refused_vague": ("vague",),
+            "refused_other": ("other",),
+        },
+        means="drafts that Judgment, the leak guard or the prompt budget refused, by the verdict",
+        normal="less than one a case",
+        act="More, and few cases end with a hint: Judgment is too strict or Generation too weak. Read both "
+        "(`mentor-stream tail diagnoses CONFIG`).",
     ),
     Measure(
         name="mentor_stream_mentor_rounds_total",

@@ -18,6 +18,8 @@ from mentor_stream.supervisor.figures import Figures
 
 BARS = "▁▂▃▄▅▆▇█"
 SHOWN_NOTES = 4
+LONG_SECONDS = 30.0
+"""For which a trainer may wait without a word: its log says for what from then on."""
 SPARK_WIDTH = 30
 WIDE = 120
 MISSING = "–"  # noqa: RUF001
@@ -41,10 +43,11 @@ class Row(NamedTuple):
     curve: str = ""
 
 
-def line(state: Figures, queues: Queues | None, now: float) -> Text:
+def line(state: Figures, queues: Queues | None, now: float, *, mentored: bool = True) -> Text:
     """The state in one line, for logs and pipes."""
     rows = [Row("version", f"{state.version:,}"), *_outcome_rows(state, arrow="->")]
-    rows += [*_queue_rows(state, queues), *_sampling_rows(state, now), *_token_rows(state)]
+    rows += [*_queue_rows(state, queues, mentored), *_sampling_rows(state, now), *_token_rows(state)]
+    rows += _waiting_rows(state, now)
     known = (f"{row.label} {row.value}" for row in rows if row.value != MISSING)
     return Text(f"{_clock(now)} " + "  ".join(known))
 
@@ -53,7 +56,7 @@ def picture(board: Board, children: Sequence[Child], now: float, width: int) -> 
     """The whole dashboard: 24 rows on a terminal at least `WIDE` columns wide, more on a narrow one."""
     state = board.figures
     parts: list[RenderableType] = [
-        _progress(state),
+        _progress(state, now),
         Text(),
         _table("learning", _outcome_rows(state)),
         Text(),
@@ -75,7 +78,8 @@ def picture(board: Board, children: Sequence[Child], now: float, width: int) -> 
 
 def _details(board: Board, children: Sequence[Child], now: float, width: int) -> RenderableType:
     training = _table("training", _training_rows(board.figures))
-    stream, components = _table("stream", _stream_rows(board, now)), _components(children)
+    stream = _table("stream", _stream_rows(board, now, has_guide(children)))
+    components = _components(children)
     grid = Table.grid(padding=(0, 4))
     if width >= WIDE:
         grid.add_row(training, stream, components)
@@ -84,9 +88,15 @@ def _details(board: Board, children: Sequence[Child], now: float, width: int) ->
     return grid
 
 
-def _progress(state: Figures) -> RenderableType:
+def has_guide(children: Sequence[Child]) -> bool:
+    """Whether anybody may teach: mentors that ended by themselves have a guide that teaches nothing."""
+    mentors = [child for child in children if child.name.startswith("mentor")]
+    return not mentors or any(mentor.state is not State.FINISHED for mentor in mentors)
+
+
+def _progress(state: Figures, now: float) -> RenderableType:
     grid = Table.grid(expand=True, padding=(0, 2))
-    share, left = state.progress(), state.seconds_left()
+    share, left = state.progress(), state.seconds_left(now)
     grid.add_column(ratio=1)
     grid.add_column(no_wrap=True)
     bar = ProgressBar(total=1.0, completed=share or 0.0, complete_style="cyan", finished_style="green")
@@ -108,11 +118,11 @@ def _token_rows(state: Figures) -> list[Row]:
 
 def _outcome_rows(state: Figures, arrow: str = "→") -> list[Row]:
     fractions = [
-        Row(label, _numbers(state.latest, f"{{{name}:.2f}}"), sparkline(state.curve(name)))
-        for label, name in (
-            ("reward", "reward"),
-            ("zero-reward groups", "zero_reward_fraction"),
-            ("rescue rate", "rescue_rate"),
+        Row(label, MISSING if value is None else f"{value:.2f}", sparkline(state.curve(name)))
+        for label, name, value in (
+            ("reward", "reward", state.latest.get("reward")),
+            ("zero-reward groups", "zero_reward_fraction", state.collapse_rate),
+            ("rescue rate", "rescue_rate", state.rescue_rate),
         )
     ]
     return [_accuracy_row(state, arrow), *fractions]
@@ -145,26 +155,34 @@ def _training_rows(state: Figures) -> list[Row]:
     ]
 
 
-def _stream_rows(board: Board, now: float) -> list[Row]:
+def _stream_rows(board: Board, now: float, mentored: bool) -> list[Row]:
     state = board.figures
     lessons = (
         f"{state.total('mentor', 'hints'):,.0f} hints, {state.total('mentor', 'fallbacks'):,.0f} fallbacks"
     )
     return [
-        *_queue_rows(state, board.queues),
+        *_queue_rows(state, board.queues, mentored),
         *_sampling_rows(state, now),
         Row("lessons", lessons),
+        *_waiting_rows(state, now),
     ]
 
 
-def _queue_rows(state: Figures, queues: Queues | None) -> list[Row]:
+def _waiting_rows(state: Figures, now: float) -> list[Row]:
+    """What is worth a look only while it lasts."""
+    rows: list[Row] = []
+    if (waited := state.waiting(now)) and waited >= LONG_SECONDS:
+        rows.append(Row("no batch", f"{_duration(waited)}: trainer.log"))
+    if (unanswered := state.unanswered(now)) is not None:
+        rows.append(Row("endpoint", f"down {_duration(unanswered)}: mentor.log"))
+    return rows
+
+
+def _queue_rows(state: Figures, queues: Queues | None, mentored: bool) -> list[Row]:
     pending = _numbers(state.latest, f"{{pending_groups:,.0f}} of {state.batch_groups}")
     rollout = f"{queues.queries + queues.guided} ({queues.guided} guided)" if queues else MISSING
-    return [
-        Row("for rollout", rollout),
-        Row("for mentor", f"{queues.collapsed}" if queues else MISSING),
-        Row("for trainer", pending),
-    ]
+    cases = [Row("for mentor", f"{queues.collapsed}" if queues else MISSING)] if mentored else []
+    return [Row("for rollout", rollout), *cases, Row("for trainer", pending)]
 
 
 def _components(children: Sequence[Child]) -> Table:

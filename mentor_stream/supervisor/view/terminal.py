@@ -13,7 +13,7 @@ from rich.live import Live
 from mentor_stream.supervisor.board import Board
 from mentor_stream.supervisor.child import Child
 from mentor_stream.supervisor.config import SupervisorConfig
-from mentor_stream.supervisor.view.picture import line, note_line, picture
+from mentor_stream.supervisor.view.picture import has_guide, line, note_line, picture
 
 REFRESH_SECONDS = 0.5
 
@@ -26,7 +26,7 @@ async def show(board: Board, children: Sequence[Child], config: SupervisorConfig
     if mode == "live":
         await _show_live(board, children, console)
     elif mode == "plain":
-        await _show_plain(board, config.view_seconds, console)
+        await _show_plain(board, children, config.view_seconds, console)
 
 
 async def _show_live(board: Board, children: Sequence[Child], console: Console) -> None:
@@ -55,13 +55,14 @@ def _no_echo_of_control_keys() -> Generator[None]:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
 
 
-async def _show_plain(board: Board, seconds: float, console: Console) -> None:
+async def _show_plain(board: Board, children: Sequence[Child], seconds: float, console: Console) -> None:
     printed, next_line = 0, time.monotonic() + seconds
     try:
         while True:
             printed = _print_notes(board, printed, console)
             if time.monotonic() >= next_line:
-                console.print(line(board.figures, board.queues, time.time()), soft_wrap=True)
+                shown = line(board.figures, board.queues, time.time(), mentored=has_guide(children))
+                console.print(shown, soft_wrap=True)
                 next_line = time.monotonic() + seconds
             await anyio.sleep(REFRESH_SECONDS)
     finally:

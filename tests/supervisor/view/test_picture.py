@@ -1,14 +1,17 @@
 """What is drawn from the board."""
 
 import io
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from mentor_stream.supervisor.board import Board
+from mentor_stream.supervisor.child import Child, State
+from mentor_stream.supervisor.config import SupervisorConfig
 from mentor_stream.supervisor.drain import Queues
 from mentor_stream.supervisor.figures import Figures, observe
-from mentor_stream.supervisor.view.picture import line, picture, sparkline
+from mentor_stream.supervisor.view.picture import has_guide, line, picture, sparkline
 from tests.supervisor.test_figures import a_metric, a_step
 
 EMPTY = Figures(run="chain", batch_groups=32, max_tokens=400_000)
@@ -35,9 +38,9 @@ def a_board() -> Board:
     return Board(state, started=40, queues=Queues(time=100, queries=22, guided=9, collapsed=31, written=99))
 
 
-def drawn(board: Board, width: int) -> str:
+def drawn(board: Board, width: int, *children: Child) -> str:
     console = Console(file=io.StringIO(), width=width)
-    console.print(picture(board, (), 100, width))
+    console.print(picture(board, children, 100, width))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -123,3 +126,48 @@ def test_a_sparkline_spans_from_nothing_to_all_and_keeps_its_width() -> None:
     assert sparkline([-3.0, 7.0]) == "▁█"
     assert len(sparkline([0.5] * 1000, width=30)) == 30
     assert sparkline([]) == ""
+
+
+def test_a_trainer_that_waits_and_an_endpoint_without_answers_are_shown_while_it_lasts() -> None:
+    board = a_board()
+    told = [
+        a_metric("trainer", time=95, generated_tokens=190_000, pending_groups=3, waiting_seconds=130),
+        a_metric("mentor", time=60, answered=0, down=1),
+        a_metric("mentor", time=99, answered=0, down=9),
+    ]
+    for metric in told:
+        board.figures = observe(board.figures, metric)
+    shown, plain = drawn(board, 120), line(board.figures, board.queues, 100).plain
+    for expected in (
+        "2:10: trainer.log",
+        "down 0:40: mentor.log",
+        "190,000 of 400,000",
+        "3 of 32",
+    ):
+        assert expected in shown
+        assert expected in plain
+    board.figures = observe(board.figures, a_metric("mentor", time=100, answered=1, down=9))
+    assert "mentor.log" not in drawn(board, 120)
+
+
+def test_no_cases_wait_for_a_mentor_whose_guide_teaches_nothing(child: Child) -> None:
+    board = a_board()
+    assert "for mentor" in drawn(board, 120, child)
+    child.state = State.FINISHED
+    assert "for mentor" not in drawn(board, 120, child)
+    assert "for mentor" not in line(board.figures, board.queues, 100, mentored=has_guide([child])).plain
+
+
+@pytest.fixture
+def child(tmp_path: Path) -> Child:
+    """A mentor."""
+    return Child(
+        name="mentor", command=["true", "mentor", "my.toml"], log=tmp_path / "log", environment={},
+        inherited=0, config=SupervisorConfig(), note=print,
+    )  # fmt: skip
+
+
+def test_without_lessons_lately_the_rescue_rate_is_a_dash_and_else_of_the_last_lessons() -> None:
+    counted = [{"guided_groups": 8.0 * n, "rescued_groups": 6.0 * n, "rescue_rate": 0.0} for n in range(1, 9)]
+    assert "rescue rate         0.75" in training(*counted)
+    assert "rescue rate         –" in training(*[{"guided_groups": 0.0, "rescued_groups": 0.0}] * 3)  # noqa: RUF001
