@@ -161,6 +161,14 @@ class Lead:
         """Go on from the newest checkpoint: the weights, the groups that waited, then the stream."""
         found = self.checkpoints.newest()
         if found is None:
+            if released := self.stream.released():
+                log.warning(
+                    "run %s has released version %d, and there is no checkpoint in %s: training begins anew, "
+                    "with the groups that the stream keeps. Is this the run.directory that it had?",
+                    self.config.name,
+                    released,
+                    self.checkpoints.directory,
+                )
             self.stream.start(self.preparation, [])
             return
         state, kept = found.state, found.bookmark

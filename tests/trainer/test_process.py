@@ -139,6 +139,15 @@ def test_a_checkpoint_is_not_continued_from_another_policy(tmp_path: Path, whole
     assert "started from another policy" in recording.log()
 
 
+def test_a_trainer_that_begins_a_released_run_anew_says_so(tmp_path: Path, whole: Recording) -> None:
+    copy = Recording(tmp_path, whole.policy)
+    shutil.copy(whole.directory / "stream.db", tmp_path / "stream.db")
+    copy.configure(run="max_versions = 1")
+    copy.finish()
+    assert f"has released version {VERSIONS}, and there is no checkpoint in {tmp_path}" in copy.log()
+    assert "training begins anew" not in whole.log()
+
+
 def test_a_run_that_is_over_announces_its_end_again(whole: Recording) -> None:
     before = whole.releases()[-1]
     whole.finish()

@@ -18,7 +18,7 @@ from anyio.abc import TaskStatus
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 import schemas
-from mentor_stream import claims, telemetry, topics
+from mentor_stream import claims, releases, telemetry, topics
 from mentor_stream import stream as streams
 from mentor_stream.broker import BrokerError, Receipt, TopicPartition
 from mentor_stream.config import Config
@@ -56,6 +56,11 @@ class TrainerStream:
     def reread(self, wanted: Sequence[Receipt]) -> list[Delivery[Group]]:
         """The groups at these places, in the order given: see places.reread."""
         return self._portal.call(places.reread, self._stream, wanted) if wanted else []
+
+    def released(self) -> int:
+        """The version that the run released last; 0 before the first."""
+        newest = self._portal.call(releases.newest, self._stream)
+        return newest.policy_version if newest else 0
 
     def start(self, preparation: Preparation, offsets: Sequence[Receipt]) -> None:
         """Begin to prepare batches: from `offsets`, of other partitions from their start."""
