@@ -1,15 +1,17 @@
 """What a rollout worker has done so far, as its metric."""
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from schemas import Group, Verdict
 
+RATE_SECONDS = 60.0
+
 
 @dataclass
 class Tally:
-    """Totals of this process; the token rate is over the time since it was last asked for."""
+    """Totals of this process; the token rate is over the last minute, since groups come in bursts."""
 
     groups: int = 0
     collapsed: int = 0
@@ -20,8 +22,8 @@ class Tally:
     refused: int = 0
     """Queries that were not sampled."""
     tokens: int = 0
-    _tokens_before: int = 0
-    _asked_at: float = field(default_factory=time.monotonic)
+    _before: deque[tuple[float, int]] = field(default_factory=lambda: deque([(time.monotonic(), 0)]))
+    """When the rate was asked for within RATE_SECONDS, and once before, with the tokens then."""
 
     def count(self, group: Group, *, collapsed: bool) -> None:
         """Take in a group that was published."""
@@ -34,8 +36,11 @@ class Tally:
 
     def values(self, now: float) -> dict[str, float]:
         """The metric's values at monotonic time `now`, seconds."""
-        seconds, tokens = now - self._asked_at, self.tokens - self._tokens_before
-        self._asked_at, self._tokens_before = now, self.tokens
+        while len(self._before) > 1 and now - self._before[1][0] >= RATE_SECONDS:
+            self._before.popleft()
+        since, known = self._before[0]
+        seconds, tokens = now - since, self.tokens - known
+        self._before.append((now, self.tokens))
         return {
             "tokens_per_second": tokens / seconds if seconds > 0 else 0.0,
             "groups": self.groups,

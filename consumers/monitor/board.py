@@ -111,7 +111,9 @@ class Board:
         """What came behind `mark`: all of it behind 0."""
         if whole := self.feed.misses(mark):
             mark = 0
-        told = {name: curve.since(mark) for name, curve in self.measures.curves.items()}
+        left_out = () if self._mentored else measures.OF_MENTORS
+        curves = {name: curve for name, curve in self.measures.curves.items() if name not in left_out}
+        told = {name: curve.since(mark) for name, curve in curves.items()}
         document: Document = {
             "curves": {
                 name: {"whole": since.whole or not mark, "points": documents.points(since.points)}
@@ -122,6 +124,10 @@ class Board:
             "status": self._status(time.time()),
         }
         return document if mark else {"run": self.run, "panels": _panels(), **document}
+
+    @property
+    def _mentored(self) -> bool:
+        return any(of == "mentor" for of, _ in self.figures.reports)
 
     @property
     def _finished(self) -> bool:
@@ -145,10 +151,16 @@ class Board:
             "caught_up": self.caught_up,
             "broker": {"answered": self.stand.asked or None, "away": self.stand.away or None},
             "version": self.figures.version if self.figures.steps else None,
-            "tokens": latest.get("generated_tokens"),
+            "tokens": self.release.consumed.tokens
+            if finished and self.release
+            else latest.get("generated_tokens"),
             "progress": self.figures.progress(),
             "seconds_left": self.figures.seconds_left(now),
             "finished": finished,
+            "rates": {
+                "rescue_rate": self.figures.rescue_rate,
+                "zero_reward_fraction": self.figures.collapse_rate,
+            },
             "verdict": self.verdict(now),
             "queues": [] if finished else self._queues(latest.get("pending_groups")),
             "dead_letters": self.stand.dead_letters,
@@ -184,9 +196,10 @@ class Board:
     def _queues(self, pending: float | None) -> list[Document]:
         """What waits on the stream, and at the trainer for its next batch.
 
-        Not of a run that is over: an archive of one has its records, and no group's place among them.
+        Nobody waits for a mentor that never reported: there is none where the guide teaches nothing. Not of a
+        run that is over: an archive of one has its records, and no group's place among them.
         """
-        queues = [queue._asdict() for queue in self.stand.queues]
+        queues = [one._asdict() for one in self.stand.queues if one.reader != "mentor" or self._mentored]
         if pending is not None:
             batch = self.figures.batch_groups
             queues.append({"topic": "groups", "reader": "trainer", "waiting": int(pending), "of": batch})

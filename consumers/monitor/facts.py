@@ -30,7 +30,9 @@ class Facts:
     sampling: float = 0.0
     """Tokens a second of all workers."""
     idle: float | None = None
-    """Of the trainer's time."""
+    """Of the trainer's time, that in which it waits for groups."""
+    waited: float | None = None
+    """Seconds for which it has waited for its next batch."""
     collapsed: float | None = None
     """Of plain groups."""
     rescued: float | None = None
@@ -42,6 +44,14 @@ class Facts:
     """Of cases, those that got no lesson since they were too old or too many."""
     failed_calls: float | None = None
     """Of agents, to a case."""
+    unanswered: float | None = None
+    """Seconds for which a mentor's endpoint has answered nothing."""
+    unhinted: float | None = None
+    """Of the cases that a guide worked on, those that ended without its hint."""
+    refused: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Drafts that were refused, by the verdict."""
+    lessons: tuple[int, int] = (0, 0)
+    """Over the whole run: those that rescued their question, and all that were tried."""
     backlog: Sequence[float] = ()
     """Collapsed groups that no mentor has dealt with, the oldest figure first."""
 

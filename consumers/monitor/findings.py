@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from consumers.monitor.facts import Facts, halves, moved
 from mentor_stream.metrics import limits
+from mentor_stream.metrics.signal import missing
 
 Finding = Callable[[Facts], str]
 
@@ -17,6 +18,8 @@ SOLVED = 0.95
 """A reward from which on it need not rise."""
 UNJUDGED = 0.5
 """Of the answers; with more nothing can be learned."""
+LONG_SECONDS = 60.0
+"""A trainer that has waited so long for a batch is said to."""
 GROWING = 3.0
 """By which factor a backlog has grown."""
 
@@ -33,7 +36,7 @@ def away(facts: Facts) -> str:
 
 def over(facts: Facts) -> str:
     """The trainer said that it was the last version."""
-    return f"The run is over{_at(facts)}.{_gained(facts)}" if facts.finished else ""
+    return f"The run is over{_at(facts)}.{_gained(facts)}{_lessons(facts)}" if facts.finished else ""
 
 
 def unbegun(facts: Facts) -> str:
@@ -75,25 +78,29 @@ def unjudged(facts: Facts) -> str:
 
 
 def trainer_silent(facts: Facts) -> str:
-    """It takes no step, though there is what to learn from."""
-    if "trainer" not in facts.silent or not facts.sampling or _all_collapse(facts):
+    """It tells even while it waits that it is there: one that does not has ended, or hangs."""
+    if "trainer" not in facts.silent:
         return ""
     since = _span(facts.silent["trainer"])
-    return f"The trainer has said nothing for {since}, while workers sample. Its log says why."
+    return f"The trainer has said nothing for {since}, while others report. Its log says why."
 
 
 def starved(facts: Facts) -> str:
     """The trainer has nothing to do."""
-    quiet = facts.silent.get("trainer")
-    if quiet is None and (facts.idle is None or facts.idle <= limits.STARVED):
+    waited = facts.waited or 0.0
+    begins = facts.version is None and waited < LONG_SECONDS
+    if facts.idle is None or facts.idle <= limits.STARVED or begins:
         return ""
-    waits = "The trainer waits "
-    waits += f"{_percent(facts.idle)} of its time" if quiet is None else f"since {_span(quiet)}"
+    waits = f"The trainer waits {_percent(facts.idle)} of its time"
+    if waited >= LONG_SECONDS:
+        waits = f"The trainer has waited for its next batch for {_span(waited)}"
     if _all_collapse(facts):
         lessons = (
             "and no mentor reports" if "mentor" not in facts.reporting else "and lessons are all there is"
         )
         return f"{waits}: {_percent(facts.collapsed)} of the questions get no right answer, {lessons}."
+    if why := missing(facts.collapsed, facts.rescued):
+        return f"{waits}: {why}."
     if facts.questions or facts.sampling:
         return f"{waits}: sampling is slower. More rollout workers help."
     if "feeder" in facts.silent:
@@ -194,6 +201,24 @@ def endpoint_fails(facts: Facts) -> str:
     return f"The mentor's endpoint fails, {facts.failed_calls:.1f} calls a case: its log says how."
 
 
+def endpoint_away(facts: Facts) -> str:
+    """Nothing comes of asking, and cases have not even ended yet."""
+    if facts.unanswered is None:
+        return ""
+    return f"The mentor's endpoint has not answered for {_span(facts.unanswered)}: the mentor's log says why."
+
+
+def drafts_refused(facts: Facts) -> str:
+    """The guide writes, and nothing of it is published."""
+    if facts.unhinted is None or facts.unhinted <= limits.REFUSED or not any(facts.refused.values()):
+        return ""
+    verdict = max(facts.refused, key=lambda name: facts.refused[name])
+    return (
+        f"{_percent(facts.unhinted)} of the cases end without a hint, since drafts are refused, mostly as "
+        f"{verdict!r}: mentor-stream tail diagnoses CONFIG shows them."
+    )
+
+
 def hints_fail(facts: Facts) -> str:
     """Lessons do not help."""
     if facts.rescued is None or facts.rescued >= limits.HINTS_HELP:
@@ -219,7 +244,8 @@ def idle(facts: Facts) -> str:
     """The trainer could do more."""
     if facts.idle is None or not limits.IDLE < facts.idle <= limits.STARVED:
         return ""
-    return f"The trainer waits {_percent(facts.idle)} of its time for groups: more rollout workers."
+    cure = missing(facts.collapsed, facts.rescued) or "more rollout workers"
+    return f"The trainer waits {_percent(facts.idle)} of its time for groups: {cure}."
 
 
 def bad_steps(facts: Facts) -> str:
@@ -248,6 +274,15 @@ def _gained(facts: Facts) -> str:
     if not facts.accuracies:
         return ""
     return f" Held-out accuracy went from {facts.accuracies[0]:.2f} to {facts.accuracies[-1]:.2f}."
+
+
+def _lessons(facts: Facts) -> str:
+    rescued, tried = facts.lessons
+    return (
+        f" Of {tried:,} lessons {rescued:,} rescued their question, {tried - rescued:,} did not."
+        if tried
+        else ""
+    )
 
 
 def _at(facts: Facts) -> str:

@@ -4,6 +4,7 @@ from collections import OrderedDict, deque
 from collections.abc import Mapping
 from math import isfinite
 
+from consumers.refusals import VERDICTS
 from schemas import Metric
 
 WINDOW_SECONDS = 600.0
@@ -12,7 +13,10 @@ PROCESSES = 1_000
 """Whose last totals are remembered."""
 WATCHED = {
     "rollout": ("groups", "collapsed", "right", "wrong", "unscorable"),
-    "mentor": ("cases", "hints", "stale", "shed", "failed_calls"),
+    "mentor": (
+        *("cases", "hints", "fallbacks", "silent", "stale", "shed", "failed_calls"),
+        *(f"refused_{verdict}" for verdict in VERDICTS),
+    ),
     "trainer": ("bad_steps", "steps_taken"),
 }
 """The totals by component. The trainer's are of each batch, not running."""

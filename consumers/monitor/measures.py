@@ -10,6 +10,8 @@ from schemas import Metric
 
 BY_VERSION = ("reward", "zero_reward_fraction", "rescue_rate", "staleness_mean", "staleness_max")
 """What the trainer reports of each version under these names."""
+OF_MENTORS = ("mentor_seconds", "mentor_backlog")
+"""Told of runs in which a mentor reported."""
 SPACING_SECONDS = 2.0
 """Between two points of what is measured all the time."""
 PROCESSES = 1_000

@@ -78,7 +78,11 @@ def _groups(summary: Summary) -> str:
 def _lessons(summary: Summary) -> str:
     if summary.rescue_rate is None:
         return "none"
-    return f"{summary.guided:,}, {summary.rescue_rate:.0%} rescued the question"
+    failed = summary.guided - summary.rescued
+    return (
+        f"{summary.guided:,}, {summary.rescue_rate:.0%} rescued the question; {failed:,} collapsed, "
+        "beside the plain ones"
+    )
 
 
 def _accuracy(value: float | None) -> str:

@@ -1,3 +1,5 @@
+from collections import deque
+
 import schemas
 from producers import groups
 from producers.engines.base import Sample
@@ -59,8 +61,8 @@ def test_the_seed_depends_on_the_run_and_on_the_groups() -> None:
     assert 0 <= groups.seed(1, batch) < 2**63
 
 
-def test_the_tally_counts_groups_and_gives_tokens_since_the_last_question() -> None:
-    tally = Tally(_asked_at=100.0)
+def test_the_tally_counts_groups_and_gives_the_tokens_of_the_last_minute() -> None:
+    tally = Tally(_before=deque([(100.0, 0)]))
     for verdicts in ("WW", "RW", "UW"):
         tally.count(a_group(verdicts), collapsed=verdicts == "WW")
     refused = groups.refused(asked(), 2, "too long", SAMPLING, worker="w", at=5.0)
@@ -70,4 +72,5 @@ def test_the_tally_counts_groups_and_gives_tokens_since_the_last_question() -> N
         "tokens_per_second": tokens / 2, "tokens": tokens, "groups": 4, "collapsed": 1, "refused": 1,
         "in_flight": 0, "right": 1, "wrong": 4, "unscorable": 1, "aborted": 2,
     }  # fmt: skip
-    assert tally.values(103.0)["tokens_per_second"] == 0
+    assert tally.values(110.0)["tokens_per_second"] == tokens / 10, "groups come in bursts"
+    assert tally.values(175.0)["tokens_per_second"] == 0

@@ -1,15 +1,18 @@
 """What a finished run leaves behind."""
 
+import io
 import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import schemas
 from mentor_stream import snapshots
-from mentor_stream.config import RunConfig
+from mentor_stream.config import Config, RunConfig
 from mentor_stream.supervisor import curves
 from mentor_stream.supervisor.history import History
+from mentor_stream.supervisor.messages import finished
 from mentor_stream.supervisor.results import Summary, copy_model, summarise
 from tests.supervisor.test_figures import a_metric, a_step
 
@@ -130,3 +133,12 @@ def test_a_run_goes_on_when_its_end_has_been_moved_behind_what_it_came_to(
     where = {"name": "r", "directory": tmp_path, "broker": "sqlite:///x.db", "policy": tmp_path}
     run = RunConfig.model_validate(where | end)
     assert ended.goes_on(run) is goes_on
+
+
+def test_lessons_that_failed_are_told_beside_those_that_did_not() -> None:
+    summary = summarise("x", a_release(resolved=1000, collapsed=962, guided=920, rescued=818), a_history())
+    console = Console(file=io.StringIO(), width=100)
+    run = RunConfig.model_validate({"name": "x", "directory": "d", "broker": "sqlite:///b", "policy": "p"})
+    console.print(finished(summary, Config(path=Path("x.toml"), sections={"run": run})))
+    assert isinstance(console.file, io.StringIO)
+    assert "920, 89% rescued the question; 102 collapsed, beside the plain ones" in console.file.getvalue()

@@ -78,11 +78,15 @@ export class Chart {
     return made;
   }
 
-  // The readings under the cursor, or the newest ones.
-  point(time) {
+  // The readings under the cursor, or the newest ones: of rates that over the last groups, one version has few.
+  point(time, rates = {}) {
     this.marks?.replaceChildren();
     const found = this.lines.map(line => (time === null ? line.at(-1) : line[nearest(line, time)]));
-    found.forEach((point, i) => { this.values[i].textContent = figure(point?.[VALUE], this.panel.form); });
+    found.forEach((point, i) => {
+      const { name } = this.panel.lines[i];
+      const value = time === null && name in rates ? rates[name] ?? undefined : point?.[VALUE];
+      this.values[i].textContent = figure(value, this.panel.form);
+    });
     const one = found.find(Boolean);
     const version = one && one[VERSION] !== null ? `, policy ${one[VERSION]}` : "";
     this.note.textContent = time === null || !one ? this.panel.note : moment(one[TIME]) + version;

@@ -31,6 +31,11 @@ export class Charts {
     if (Object.keys(curves).length) this.draw();
   }
 
+  now(rates) {
+    this.rates = rates;
+    this.cursor(this.time);
+  }
+
   draw() {
     const ends = [...this.points.values()].filter(points => points.length);
     const last = Math.max(...ends.map(points => points.at(-1)[0]));
@@ -42,6 +47,6 @@ export class Charts {
 
   cursor(time) {
     this.time = time ?? null;
-    for (const chart of this.charts) chart.point(this.time);
+    for (const chart of this.charts) chart.point(this.time, this.rates);
   }
 }

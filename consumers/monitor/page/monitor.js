@@ -20,6 +20,7 @@ new Live({
   more(told) {
     charts.take(told.curves);
     hints.take(told.hints);
+    charts.now(told.status.rates);
     components.take(told.status);
     story.take(told.hints.newest, told.status.caught_up);
   },

@@ -16,7 +16,7 @@ from mentor_stream import topics
 from mentor_stream.broker import TopicPartition
 from mentor_stream.config import RunConfig
 from mentor_stream.metrics import limits
-from schemas import Metric
+from schemas import Consumed, Metric, PolicyRelease
 
 ALL = frozenset({"trainer", "rollout", "mentor", "feeder"})
 RISING = [0.01 * n for n in range(40)]
@@ -44,20 +44,27 @@ TABLE = {
         "No rollout worker has reported for 5 min; 7 questions wait",
     ),
     "a verifier in trouble": (facts(unscorable=0.7), "broken", "70 % of the answers cannot be judged"),
-    "no trainer": (facts(**without("trainer"), sampling=90.0), "broken", "The trainer has said nothing"),
+    "no trainer": (facts(**without("trainer")), "broken", "The trainer has said nothing for 5 min"),
     "slow workers": (facts(idle=0.95, sampling=90.0), "starved", "waits 95 % of its time: sampling"),
     "a trainer that waits": (
-        facts(**without("trainer"), sampling=9.0, collapsed=1.0),
+        facts(waited=300.0, idle=1.0, sampling=9.0, collapsed=1.0),
         "starved",
-        "waits since 5 min: 100 % of the questions get no right answer, and lessons are all there is",
+        "for its next batch for 5 min: 100 % of the questions get no right answer, and lessons are all",
     ),
     "and no mentor": (
-        facts(**without("trainer", "mentor"), sampling=9.0, collapsed=1.0),
+        facts(**without("mentor"), idle=1.0, sampling=9.0, collapsed=1.0),
         "starved",
         "and no mentor reports",
     ),
-    "no feeder": (facts(**without("trainer", "feeder")), "starved", "no feeder has reported for 5 min"),
-    "no questions": (facts(**without("trainer")), "starved", "the feeder has none, or holds them back"),
+    "no feeder": (facts(**without("feeder"), idle=1.0), "starved", "no feeder has reported for 5 min"),
+    "no signal": (
+        facts(waited=240.0, idle=0.99, sampling=9.0, collapsed=0.89, rescued=0.11),
+        "starved",
+        "for 4 min: 89 % of the plain groups have no right answer and lessons rescue 11 %",
+    ),
+    "a run that begins": (facts(waited=20.0, idle=1.0, version=None, rewards=()), "early", "too early"),
+    "lessons told at the end": (facts(finished=True, lessons=(818, 920)), "over", "Of 920 lessons 818"),
+    "no questions": (facts(idle=1.0), "starved", "the feeder has none, or holds them back"),
     "stuck at zero": (
         facts(collapsed=0.99, rescued=0.01, rewards=()),
         "stalled",
@@ -101,7 +108,12 @@ MINOR = {
     "bad_steps": ({"bad_steps": 2.0}, "2 steps had a loss or gradient that is no number"),
     "letters": ({"dead_letters": 1200}, "1,200 records could not be read"),
     "mentor_silent": (without("mentor"), "No mentor has reported for 5 min"),
+    "endpoint_away": ({"unanswered": 53.0}, "endpoint has not answered for 53 s"),
     "endpoint_fails": ({"failed_calls": 1.5}, "endpoint fails, 1.5 calls a case"),
+    "drafts_refused": (
+        {"unhinted": 1.0, "refused": {"leak": 52.0, "vague": 1.0}},
+        "100 % of the cases end without a hint, since drafts are refused, mostly as 'leak'",
+    ),
     "mentor_late": ({"too_late": 0.8}, "80 % of the cases come too late"),
     "mentor_behind": ({"backlog": [1.0] * 20 + [90.0] * 20}, "falls behind, 90 cases wait"),
     "hints_fail": ({"rescued": 0.05}, "Lessons rescue 5 % of their questions"),
@@ -171,3 +183,54 @@ def test_the_board_tells_a_run_that_learns_from_one_that_died():
         "stopped",
         True,
     )
+
+
+def told(*metrics: Metric) -> Board:
+    board = Board(RUN)
+    board.hear(Stand(1.0, (Queue("collapsed", "mentor", 7), Queue("queries", "rollout", 7))))
+    for offset, metric in enumerate(metrics):
+        board.take(Event(topics.METRICS, TopicPartition("run.metrics", 0), offset, metric.time, metric))
+    return board
+
+
+def test_a_trainer_that_waits_for_groups_with_a_signal_is_starved_and_says_what_helps():
+    counted = {"plain_groups": 9.0, "collapsed_groups": 8.0, "guided_groups": 9.0, "rescued_groups": 0.0}
+    steps = [a_metric("trainer", waiting_seconds=200.0, **counted)]
+    found = told(a_metric("rollout", tokens_per_second=0.0), *steps).verdict(2.0)
+    assert found["state"] == "starved"
+    assert "89 % of the plain groups have no right answer and lessons rescue 0 %" in found["sentence"]
+    assert not any("rollout workers" in remark for remark in found["remarks"])
+
+
+def test_refused_drafts_and_an_endpoint_that_is_down_are_remarks_from_the_mentors_reports():
+    first = a_metric("mentor", fallbacks=0.0, refused_leak=0.0, answered=0.0, down=0.0)
+    refused = a_metric("mentor", fallbacks=9.0, refused_leak=27.0, answered=50.0, down=0.0)
+    down = a_metric("mentor", fallbacks=9.0, refused_leak=27.0, answered=50.0, down=3.0)
+    remarks = told(first, refused, down).verdict(3.0)["remarks"]
+    assert any("mostly as 'leak'" in remark for remark in remarks)
+    assert any("endpoint has not answered" in remark for remark in remarks)
+
+
+def test_the_newest_figures_of_a_run_are_those_of_its_end():
+    values = {"generated_tokens": 394.0, "guided_groups": 8.0, "rescued_groups": 6.0}
+    board = told(Metric(component="trainer", instance="a", time=1.0, policy_version=1, values=values))
+    status = board.document()["status"]
+    assert (status["tokens"], status["rates"]["rescue_rate"]) == (394.0, 0.75)
+    board.release = PolicyRelease(
+        policy_version=2,
+        step=2,
+        uri="p",
+        digest="d",
+        consumed=Consumed(tokens=400),
+        final=True,
+        published_at=1.0,
+    )
+    assert board.document()["status"]["tokens"] == 400
+
+
+def test_no_queue_is_shown_for_a_mentor_that_never_reported():
+    def readers(board: Board) -> list[str]:
+        return [queue["reader"] for queue in board.document()["status"]["queues"]]
+
+    assert readers(told(a_metric("rollout", groups=1.0))) == ["rollout"]
+    assert readers(told(a_metric("mentor", cases=1.0))) == ["mentor", "rollout"]
