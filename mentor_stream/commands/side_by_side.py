@@ -28,7 +28,7 @@ def show(document: Figures) -> None:
         say("")
         table(("", *names), list(_answered(runs)), title="In the runs themselves")
     if sampled := document.get("sampled"):
-        _samples(sampled, runs)
+        samples(sampled, runs)
     _questions(document["questions"], runs)
 
 
@@ -50,8 +50,8 @@ def _answered(runs: Sequence[Figures]) -> Iterator[tuple[str, ...]]:
         yield (words, *(percent(run[name]) for run in runs))
 
 
-def _samples(sampled: Figures, runs: Sequence[Figures]) -> None:
-    """What came of trying the hints, and whether the two runs differ."""
+def samples(sampled: Figures, runs: Sequence[Figures]) -> None:
+    """Print what came of trying the hints, and whether the two runs differ."""
     ways = [*(run["sampled"] for run in runs), sampled["none"]]
     rows = [("cases asked", *(f"{way['cases']:,}" for way in ways))]
     for words, name, interval in RATES:

@@ -104,6 +104,15 @@ def shown(page: Page) -> list[str]:
     return [text.split()[0] for text in page.locator("article:not([hidden]) h3").all_text_contents()]
 
 
+def test_samples_that_say_nothing_about_hints_are_said_to(opened: Callable[..., Page]):
+    document = a_document("")
+    document["sampled"]["warning"] = "92 % of the answers without a hint are right"
+    said = "Beware: 92 % of the answers without a hint are right."
+    assert opened(document).get_by_role("alert").inner_text() == said
+    document["sampled"]["warning"] = None
+    assert opened(document).get_by_role("alert").count() == 0
+
+
 def test_questions_are_found_ordered_and_gone_through_by_keyboard_alone(opened: Callable[..., Page]):
     page = opened(a_document(HOSTILE))
     assert shown(page) == ["#1", "#2", "#3", "#4"]

@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from mentor_stream import stream, topics
+from mentor_stream.commands import side_by_side
 from schemas import Diagnosis, Outcome, Query
 from tests.builders import a_group, a_guided_query, a_query
 from tests.producers.scripted import release
@@ -231,6 +232,18 @@ def test_the_table_says_what_was_tried_and_whether_the_runs_differ(runs: tuple[s
     assert "run - again" in shown
     assert "[sampled: too long]" in shown
     assert "[no hint: " in shown
+
+
+def test_the_table_warns_where_samples_say_nothing_about_hints(capsys: pytest.CaptureFixture[str]):
+    way = {
+        "cases": 2, "rescue_rate": 1.0, "rescue_interval": None, "accuracy": 0.99, "accuracy_interval": None,
+        "refused": 0, "unscorable_answers": 0,
+    }  # fmt: skip
+    found = {"none": way, "paired": None, "samples": 2, "model": "m", "policy": "--model"}
+    run = {"run": "run", "sampled": way | {"against_none": None}}
+    for warning in (None, "99 % of the answers without a hint are right"):
+        side_by_side.samples(found | {"warning": warning}, [run, run])
+        assert ("Beware: 99 % of the answers" in capsys.readouterr().out) == bool(warning)
 
 
 @pytest.mark.parametrize(
