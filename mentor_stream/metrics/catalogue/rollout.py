@@ -48,7 +48,7 @@ MEASURES = (
         name="mentor_stream_rollout_tokens_per_second",
         unit="tokens per second",
         keys={"tokens_per_second": ()},
-        means="completion tokens published in the last second",
+        means="completion tokens a second that were published within the last minute",
         normal="level, with pauses while nothing is asked",
         act="Look at the rate of tokens_total over minutes instead: this one is for the live view.",
     ),

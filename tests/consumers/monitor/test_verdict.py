@@ -195,7 +195,7 @@ def told(*metrics: Metric) -> Board:
 
 def test_a_trainer_that_waits_for_groups_with_a_signal_is_starved_and_says_what_helps():
     counted = {"plain_groups": 9.0, "collapsed_groups": 8.0, "guided_groups": 9.0, "rescued_groups": 0.0}
-    steps = [a_metric("trainer", waiting_seconds=200.0, **counted)]
+    steps = [a_metric("trainer", "host:2", waiting_seconds=200.0, **counted)]
     found = told(a_metric("rollout", tokens_per_second=0.0), *steps).verdict(2.0)
     assert found["state"] == "starved"
     assert "89 % of the plain groups have no right answer and lessons rescue 0 %" in found["sentence"]
