@@ -30,9 +30,7 @@ def compare(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            help="Try them on this one, or newest.  [default: the nearest to those that failed]"
-        ),
+        typer.Option(help="Try them on this one, or newest.  [default: the nearest to those that failed]"),
     ] = None,
     engine: Annotated[
         str | None, typer.Option(help="What samples: a kind or a table.  [default: rollout.engine]")

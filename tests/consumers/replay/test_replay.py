@@ -131,8 +131,7 @@ def test_a_folder_that_takes_no_more_replies_ends_the_replay_in_a_line(
     assert done.returncode == 2
     (said,) = set(done.stderr.splitlines())
     assert said == (
-        f"mentor-stream: --cache is '{cache}': it cannot be written (Not a directory). Name a place "
-        "elsewhere"
+        f"mentor-stream: --cache is '{cache}': it cannot be written (Not a directory). Name a place elsewhere"
     )
     assert of(tmp_path, "full")[1] == []
 
