@@ -136,7 +136,8 @@ def test_the_environment_says_where_to_listen(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setitem(os.environ, "MENTOR_STREAM__TELEMETRY__LISTEN", "nowhere")
     done = as_process("feed", questions(tmp_path))
     assert done.returncode == 2
-    assert "telemetry.listen is 'nowhere': expected HOST:PORT" in done.stderr
+    variable = "MENTOR_STREAM__TELEMETRY__LISTEN"
+    assert f"telemetry.listen ({variable} in the environment) is 'nowhere': expected HOST" in done.stderr
 
 
 @needs_nodes
