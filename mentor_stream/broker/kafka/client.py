@@ -50,8 +50,9 @@ class Client(Generic[K]):
 
     def explained(self, error: errors.KafkaError, failed: str = "") -> BrokerError:
         """A kafka-python error in the contract's terms; `failed` says what was not done, and in what time."""
-        if not isinstance(error, meaning.PASSING):
-            return meaning.explained(error, self.settings)
+        meant = meaning.explained(error, self.settings)
+        if not isinstance(meant, BrokerUnavailable) or not isinstance(error, meaning.PASSING):
+            return meant
         why = meaning.reason(error)
         return self.unavailable(f"{failed}: {why}" if failed else why)
 
