@@ -23,6 +23,8 @@ from mentor_stream.broker.kafka.settings import ConnectionSettings
 
 MARGIN_SECONDS = 2.0
 """So much later than its session_timeout a dead member has certainly left."""
+JOIN_SECONDS = 60.0
+"""For the cluster to take a member: to its first one ever it makes the topic that groups are kept in."""
 
 
 class Membership:
@@ -97,7 +99,7 @@ async def _joined(
     async with opened(RawConsumer, close, settings, **options) as client:
         membership = Membership(client, admin, group)
         await client.call(lambda raw: raw.subscribe(topics=[topic]))
-        await membership.join(settings.connect_timeout)
+        await membership.join(max(JOIN_SECONDS, settings.connect_timeout))
         yield membership
 
 
