@@ -131,15 +131,19 @@ def _start(command: Sequence[str], rank: int, ranks: int, port: int) -> "subproc
 
 
 def _environment(own: Mapping[str, str], rank: int, ranks: int, port: int) -> dict[str, str]:
-    """By which torch.distributed finds the others (its `env://`), and no thread too many."""
-    return {"OMP_NUM_THREADS": "1", **own} | {
+    """By which torch.distributed finds the others (its `env://`)."""
+    return of_child(own) | {
         "RANK": str(rank),
         "LOCAL_RANK": str(rank),
         "WORLD_SIZE": str(ranks),
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
-        _STARTER: str(os.getpid()),
     }
+
+
+def of_child(own: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a process that is to `end_with_starter`, this one; with no thread too many."""
+    return {"OMP_NUM_THREADS": "1", **own, _STARTER: str(os.getpid())}
 
 
 def _kill(processes: Sequence["subprocess.Popen[bytes]"]) -> None:

@@ -96,7 +96,7 @@ class Keeper:
         descriptor = self._socket.fileno()
         self._process = subprocess.Popen(
             [*self._program, str(self._directory), self._host, str(descriptor)],
-            env={"OMP_NUM_THREADS": "1", **os.environ, launch._STARTER: str(os.getpid())},
+            env=launch.of_child(os.environ),
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
             pass_fds=[descriptor],
