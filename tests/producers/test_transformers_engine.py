@@ -201,8 +201,10 @@ def test_an_empty_prompt_is_an_error(tiny_policy: Path) -> None:
         sample(tiny_policy, prompts=[[1, 5], []])
 
 
-def test_the_event_loop_stays_alive_and_cancelling_stops_the_sampling(tiny_policy: Path) -> None:
-    engine = loaded(tiny_policy)
+def test_the_event_loop_stays_alive_and_cancelling_stops_the_sampling(
+    policy_with: Callable[..., Path],
+) -> None:
+    engine = loaded(policy_with(eos_token_id=None))  # which never ends by itself
 
     async def main() -> bool:
         with anyio.move_on_after(0.2) as scope:

@@ -2,7 +2,7 @@
 
 import shutil
 import signal
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -59,6 +59,8 @@ CLOSE = 2e-5
 shows in it. The largest distance would not do: the more tokens, the larger it is."""
 LIVE = 900
 """Tokens of completions that last long enough for something to happen to them."""
+POLICIES = 5
+"""One after the other, until one comes while completions are under way."""
 
 
 @pytest.fixture(scope="module")
@@ -222,32 +224,57 @@ async def test_a_group_larger_than_what_a_server_samples_at_once_is_all_differen
     assert len({tuple(sample.completion_ids) for sample in group}) > 30
 
 
+async def sampled(engine: VllmEngine, until: Callable[[], bool], **options: Any) -> list[list[Sample]]:
+    """Sampled again and again: this process may be kept waiting while whole completions come and go."""
+    found: list[list[Sample]] = []
+    while not until():
+        found.extend(await generate(engine, **options))
+    return found
+
+
+async def under_way(
+    engine: VllmEngine, load: Callable[[int], Awaitable[None]], sampling: Sampling, tokens: int = LIVE
+) -> tuple[int, list[Sample]]:
+    """A policy that `load` brought after version 0, and what was under way just then."""
+    for version in range(1, POLICIES):
+        found: list[list[Sample]] = []
+
+        async def sample(tokens: int, version: int = version, found: list[list[Sample]] = found) -> None:
+            options = {"prompts": 6, "sampling": sampling, "max_new_tokens": tokens}
+            found.extend(await sampled(engine, lambda: engine.version == version, **options))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(sample, tokens)
+            tasks.start_soon(sample, tokens * 2 // 3)  # not all completions end at once
+            await made(engine._servers[0], 600)
+            await load(version)
+        spanning = [sample for group in found for sample in group if len(sample.policy) > 1]
+        if len(spanning) > 10:
+            return version, spanning
+    raise AssertionError("all completions had ended whenever a policy came")
+
+
 async def test_weights_change_under_live_requests_and_every_token_names_those_it_is_from(
     servings: tuple[Serving, Serving], policy: Callable[..., Path]
 ) -> None:
-    old, new = policy(0, endless=True), policy(1, endless=True)
-    sampling, found = Sampling(temperature=1.2), []
+    policies = [policy(seed, endless=True) for seed in range(POLICIES)]
+    sampling = Sampling(temperature=1.2)
     async with sampling_with(servings[0]) as engine:
-        await engine.load(old, 4)
 
-        async def sample() -> None:
-            found.extend(await generate(engine, 8, sampling=sampling, max_new_tokens=LIVE))
+        async def load(version: int) -> None:
+            await engine.load(policies[version], version)
 
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(sample)
-            await made(engine._servers[0], 600)
-            await engine.load(new, 5)
+        await load(0)
+        version, spanning = await under_way(engine, load, sampling)
         after = await generate(engine, 1, sampling=sampling)
-    spanning = [s for group in found for s in group if len(s.policy) == 2]
-    assert len(spanning) > 10
     for sample in spanning:
         before, since = sample.policy
-        assert (before.policy_version, since.policy_version) == (4, 5)
-        assert before.count + since.count == LIVE
-        assert apart(sample, old, sampling, slice(before.count)) < CLOSE
-        assert apart(sample, new, sampling, slice(before.count, None)) < CLOSE
-        assert apart(sample, old, sampling, slice(before.count, None)) > 1000 * CLOSE
-    assert {run.policy_version for s in after[0] for run in s.policy} == {5}
+        assert (before.policy_version, since.policy_version) == (version - 1, version)
+        assert before.count + since.count in (LIVE, LIVE * 2 // 3)
+        assert apart(sample, policies[version - 1], sampling, slice(before.count)) < CLOSE
+        assert apart(sample, policies[version], sampling, slice(before.count, None)) < CLOSE
+        assert apart(sample, policies[version - 1], sampling, slice(before.count, None)) > 1000 * CLOSE
+    assert {run.policy_version for s in after[0] for run in s.policy} == {version}
 
 
 def put(storage: Storage, policy: Path, version: int, home: Path) -> tuple[str, str]:
@@ -266,36 +293,33 @@ async def test_a_server_fetches_policies_from_a_store_by_itself_and_samples_mean
     storage: Storage,
     tmp_path: Path,
 ) -> None:
-    old, new = policy(0, endless=True), policy(1, endless=True)
-    places = [put(storage, directory, version, tmp_path) for version, directory in ((4, old), (5, new))]
-    sampling, found = Sampling(temperature=1.2), []
-    async with sampling_with(servings[0], store=storage.url, first=old) as engine:
-        await engine.load_from(*places[0], 4)
+    policies = [policy(seed, endless=True) for seed in range(POLICIES)]
+    places = [put(storage, directory, version, tmp_path) for version, directory in enumerate(policies)]
+    sampling = Sampling(temperature=1.2)
+    async with sampling_with(servings[0], store=storage.url, first=policies[0]) as engine:
+
+        async def load(version: int) -> None:
+            way.hold()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(engine.load_from, *places[version], version)
+                await made(engine._servers[0], 600)
+                assert engine.version == version - 1, "the store stands still, the server does not"
+                assert engine._servers[0].serves
+                way.let()
+
+        await engine.load_from(*places[0], 0)
         await generate(engine, 8, sampling=sampling)  # a server's first tokens take longest
-        way.hold()
-
-        async def sample(tokens: int) -> None:
-            while engine.version == 4:  # which takes as long as the machine is busy
-                found.extend(await generate(engine, 6, sampling=sampling, max_new_tokens=tokens))
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(sample, LIVE)
-            tasks.start_soon(sample, LIVE * 2 // 3)  # not all completions end at once
-            tasks.start_soon(engine.load_from, *places[1], 5)
-            await made(engine._servers[0], 600)
-            assert engine.version == 4, "the store stands still, the server does not"
-            assert engine._servers[0].serves
-            way.let()
-    spanning = [s for group in found for s in group if len(s.policy) == 2]
-    assert len(spanning) > 10
+        version, spanning = await under_way(engine, load, sampling)
     for sample in spanning:
         before, since = sample.policy
-        assert (before.policy_version, since.policy_version) == (4, 5)
-        assert apart(sample, old, sampling, slice(before.count)) < CLOSE
-        assert apart(sample, new, sampling, slice(before.count, None)) < CLOSE
+        assert (before.policy_version, since.policy_version) == (version - 1, version)
+        assert apart(sample, policies[version - 1], sampling, slice(before.count)) < CLOSE
+        assert apart(sample, policies[version], sampling, slice(before.count, None)) < CLOSE
     assert not cache.directory().exists(), "the worker's own host fetches nothing"
     kept = Path(servings[0].env[cache.ENVIRONMENT])
-    assert {digest for _, digest in places} <= {path.name for path in kept.iterdir()}
+    assert {digest for _, digest in places[version - 1 : version + 1]} <= {
+        path.name for path in kept.iterdir()
+    }
 
 
 async def test_a_server_that_cannot_fetch_a_policy_goes_on_with_the_one_it_has(
@@ -425,25 +449,32 @@ async def stream(tmp_path: Path) -> AsyncIterator[Stream]:
 async def test_a_worker_has_many_queries_in_flight_and_follows_releases_between_their_tokens(
     servings: tuple[Serving, Serving], policy: Callable[..., Path], stream: Stream, tmp_path: Path
 ) -> None:
-    old, new = policy(0, endless=True), policy(1, endless=True)
+    policies = [policy(seed, endless=True) for seed in range(POLICIES)]
     section = RolloutConfig(group_size=4, max_new_tokens=LIVE)
-    config = a_config(tmp_path, old, section, PromptConfig(max_prompt_tokens=12))
-    queries = [a_query(f"{n % 10} + {n // 10} ?", "6", position=n) for n in range(30)]
-    for query in queries:
-        await stream.publish(topics.QUERIES, query)
+    config = a_config(tmp_path, policies[0], section, PromptConfig(max_prompt_tokens=12))
+    asked: list[schemas.Query] = []
     async with sampling_with(servings[0]) as engine:
-        examiner = Examiner(engine, ScriptedJudge(), PolicyTokenizer(old, PromptConfig()))  # type: ignore[arg-type]
+        tokenizer = PolicyTokenizer(policies[0], PromptConfig())
+        examiner = Examiner(engine, ScriptedJudge(), tokenizer)  # type: ignore[arg-type]
         async with anyio.create_task_group() as tasks:
-            await release(stream, tmp_path, 0, policy=old)
+            await release(stream, tmp_path, 0, policy=policies[0])
             tasks.start_soon(RolloutWorker(config, stream, examiner).work)
-            await arrived(stream, topics.COLLAPSED, 2, seconds=60)
-            assert engine._servers[0].in_flight > 32, "back-pressure is the server's, not the worker's"
-            await release(stream, tmp_path, 1, policy=new)
-            groups = await arrived(stream, topics.COLLAPSED, 30, seconds=240)
+            for version in range(1, POLICIES):
+                more = range(len(asked), len(asked) + 20)
+                asked += [a_query(f"{n % 10} + {n // 10} ?", "6", position=n) for n in more]
+                for query in asked[-20:]:
+                    await stream.publish(topics.QUERIES, query)
+                # back-pressure is the server's, not the worker's
+                await eventually(lambda: engine._servers[0].in_flight > 32, 60)
+                await release(stream, tmp_path, version, policy=policies[version])
+                groups = await arrived(stream, topics.COLLAPSED, len(asked), seconds=240)
+                runs = {tuple(run.policy_version for run in t.policy) for g in groups for t in g.trajectories}
+                if any(len(run) > 1 for run in runs):
+                    break
             tasks.cancel_scope.cancel()
-    assert group_ids(groups) == {schemas.group_id("test", q.query_id, q.attempt) for q in queries}
-    runs = [t.policy for group in groups for t in group.trajectories]
-    assert {tuple(run.policy_version for run in run_lengths) for run_lengths in runs} == {(0,), (0, 1), (1,)}
+    assert group_ids(groups) == {schemas.group_id("test", q.query_id, q.attempt) for q in asked}
+    assert (version - 1, version) in runs
+    assert runs <= {(version - 1, version), *((earlier,) for earlier in range(version + 1))}
 
 
 async def test_what_a_server_had_in_hand_when_it_was_killed_is_sampled_elsewhere(
@@ -458,14 +489,15 @@ async def test_what_a_server_had_in_hand_when_it_was_killed_is_sampled_elsewhere
         await eventually(lambda: one.serves and other.serves)
 
         async def sample() -> None:
-            found.extend(await generate(engine, 12, max_new_tokens=LIVE))
+            options = {"prompts": 12, "max_new_tokens": LIVE}
+            found.extend(await sampled(engine, lambda: not other.ready, **options))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(sample)
             await made(other, 200)
-            assert other.in_flight > 0
             second.signal(signal.SIGKILL)
-        assert [[len(s.completion_ids) for s in group] for group in found] == [[LIVE] * 4] * 12
+        assert {tuple(len(s.completion_ids) for s in group) for group in found} == {(LIVE,) * 4}
+        assert len(found) % 12 == 0
         assert {run.policy_version for g in found for s in g for run in s.policy} == {6}
         assert not other.serves
         # Started again it has its first weights, and those that are wanted are gone: it is asked for nothing.
@@ -497,13 +529,15 @@ async def test_a_server_that_hangs_loses_its_requests_to_others_and_is_used_agai
         await eventually(lambda: one.serves and other.serves)
 
         async def sample() -> None:
-            found.extend(await generate(engine, 12, max_new_tokens=LIVE))
+            options = {"prompts": 12, "max_new_tokens": LIVE}
+            found.extend(await sampled(engine, lambda: not other.ready, **options))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(sample)
             await made(other, 200)
             second.signal(signal.SIGSTOP)
-        assert [[len(s.completion_ids) for s in group] for group in found] == [[LIVE] * 4] * 12
+        assert {tuple(len(s.completion_ids) for s in group) for group in found} == {(LIVE,) * 4}
+        assert len(found) % 12 == 0
         assert one.ready
         assert not other.serves
         second.signal(signal.SIGCONT)

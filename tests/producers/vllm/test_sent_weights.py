@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from mentor_stream import snapshots
@@ -16,7 +15,7 @@ from producers.engines.vllm.engine import VllmEngine
 from schemas import Sampling
 from tests.producers.conftest import write_policy
 from tests.producers.vllm.serving import ROOT, Serving, needs_vllm
-from tests.producers.vllm.test_real_vllm import CLOSE, SHAPE, apart, generate, made, sampling_with
+from tests.producers.vllm.test_real_vllm import CLOSE, SHAPE, apart, generate, sampling_with, under_way
 from tests.weights.shelf import ENDS, where
 from trainer.hf.conversion import copy_files
 from trainer.sending import Keeper
@@ -79,28 +78,23 @@ def engine(serving: Serving, address: str, **settings: Any) -> AbstractAsyncCont
 async def test_weights_that_are_sent_change_under_live_requests_and_every_token_names_those_it_is_from(
     serving: Serving, policy: Callable[[int], Path], tmp_path: Path
 ) -> None:
-    old, new = (released(tmp_path, version, policy(version)) for version in (1, 2))
-    sampling, found = Sampling(temperature=1.2), []
+    sampling = Sampling(temperature=1.2)
     with sending(tmp_path) as (address, _):
         async with engine(serving, address) as sampler:
-            await sampler.load_from("/nowhere/v1", old.digest, 1)
+
+            async def load(version: int) -> None:
+                snapshot = released(tmp_path, version, policy(version))
+                await sampler.load_from(f"/nowhere/v{version}", snapshot.digest, version)
+
+            await load(0)
             await generate(sampler, 8, sampling=sampling)  # a server's first tokens take longest
-
-            async def sample() -> None:
-                found.extend(await generate(sampler, 8, sampling=sampling, max_new_tokens=300))
-
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(sample)
-                await made(sampler._servers[0], 600)
-                await sampler.load_from("/nowhere/v2", new.digest, 2)
-    spanning = [s for group in found for s in group if len(s.policy) == 2]
-    assert len(spanning) > 10
+            version, spanning = await under_way(sampler, load, sampling, 300)
     for sample in spanning[:3]:  # of a model that takes its time
         before, since = sample.policy
-        assert (before.policy_version, since.policy_version) == (1, 2)
-        assert apart(sample, policy(1), sampling, slice(before.count)) < CLOSE
-        assert apart(sample, policy(2), sampling, slice(before.count, None)) < CLOSE
-        assert apart(sample, policy(1), sampling, slice(before.count, None)) > 100 * CLOSE
+        assert (before.policy_version, since.policy_version) == (version - 1, version)
+        assert apart(sample, policy(version - 1), sampling, slice(before.count)) < CLOSE
+        assert apart(sample, policy(version), sampling, slice(before.count, None)) < CLOSE
+        assert apart(sample, policy(version - 1), sampling, slice(before.count, None)) > 100 * CLOSE
 
 
 async def test_what_cannot_be_sent_leaves_the_old_policy_and_says_why(
