@@ -1,6 +1,7 @@
 """An engine on a released policy: put on one, or kept on the newest."""
 
 import logging
+import math
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from schemas import PolicyRelease
 
 AGAIN_SECONDS = 15.0
 """Before a store that did not do is tried again."""
+GONE_SECONDS = 60.0
+"""Before a snapshot that is gone or damaged is looked at again, while it is the newest: a trainer that starts
+again writes it anew, and waits for samples of it."""
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +59,8 @@ class NewestPolicy:
         self._stream, self._engine = stream, engine
         self._newest: PolicyRelease | None = None
         self._tried: tuple[int, str] | None = None
+        self._again = math.inf
+        """When what was tried last is new again, on anyio's clock."""
         self._news = News()
         self._turn = anyio.Lock()
 
@@ -67,7 +73,7 @@ class NewestPolicy:
             while True:
                 await self._keep_up()
                 while not self._is_new(self._newest):
-                    await self._news.wait()
+                    await self._wait()
 
     async def refresh(self) -> None:
         """Load the newest release unless it is in use already; one that has to be fetched comes by itself."""
@@ -78,7 +84,7 @@ class NewestPolicy:
         """Load the newest release unless it is in use already.
 
         A snapshot that is gone was overtaken by newer ones: the weights in use will do until the next
-        release is read, and when there are none yet, that one is waited for.
+        release is read, and when there are none yet, that one is waited for, or this one to be there again.
         """
         async with self._turn:
             while True:
@@ -89,26 +95,32 @@ class NewestPolicy:
                 elif self._engine.version is not None:
                     return
                 else:
-                    await self._news.wait()
+                    await self._wait()
 
     async def _installed(self, release: PolicyRelease) -> bool:
-        self._tried = (release.policy_version, release.digest)
+        self._tried, self._again = (release.policy_version, release.digest), math.inf
         try:
             await install(self._engine, release)
         except StoreError as error:
             log.warning("policy %d is waited for: %s", release.policy_version, error)
-            with anyio.move_on_after(AGAIN_SECONDS):
-                while not self._is_new(self._newest):
-                    await self._news.wait()
-            self._tried = None
+            self._again = anyio.current_time() + AGAIN_SECONDS
             return False
         except SnapshotError as error:
             log.warning("policy %d is left out: %s", release.policy_version, error)
+            self._again = anyio.current_time() + GONE_SECONDS
             return False
         return True
 
+    async def _wait(self) -> None:
+        """Until there is news, or what was tried last may be tried again."""
+        with anyio.CancelScope(deadline=self._again):
+            await self._news.wait()
+
     def _is_new(self, release: PolicyRelease | None) -> bool:
-        return release is not None and (release.policy_version, release.digest) != self._tried
+        if release is None:
+            return False
+        tried = (release.policy_version, release.digest) == self._tried
+        return not tried or anyio.current_time() >= self._again
 
     def _take(self, release: PolicyRelease) -> None:
         self._newest = release

@@ -137,6 +137,23 @@ async def test_a_store_that_is_away_is_asked_again_and_what_is_gone_is_not(
         tasks.cancel_scope.cancel()
 
 
+async def test_a_policy_that_was_gone_and_is_there_again_is_taken_while_it_is_the_newest(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policy, "GONE_SECONDS", 0.01)
+    engine = Distant()
+    engine.way.set()
+    engine.fates = [SnapshotError("damaged"), SnapshotError("damaged still")]
+    newest = NewestPolicy(stream, engine)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(newest.follow)
+        await release(stream, 1)
+        with anyio.fail_after(60):
+            await newest.refresh()
+        assert (engine.version, engine.fetching) == (1, [1, 1, 1])
+        tasks.cancel_scope.cancel()
+
+
 async def test_an_engine_that_reads_files_gets_them_fetched(
     stream: Stream, storage: Storage, tmp_path: Path, tiny_policy: Path
 ) -> None:
