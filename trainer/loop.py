@@ -5,8 +5,10 @@ trains (intake/); what it releases and saves is how things stood when the batch 
 """
 
 import logging
+from contextlib import AbstractContextManager
 from functools import partial
 
+from mentor_stream import disk
 from mentor_stream.config import Config
 from mentor_stream.snapshots import StoreError
 from trainer import orders, sending, stopping
@@ -77,7 +79,8 @@ class Lead:
     def run(self) -> int | None:
         """From the newest checkpoint, or from run.policy, to the end of the run; or the reason to stop."""
         self._resume()
-        self.journal.keep(self.version)
+        with self._writing():
+            self.journal.keep(self.version)
         self.stream.beat(self.report.present, self.preparation)
         self._release(final=self.is_over)
         try:
@@ -92,13 +95,11 @@ class Lead:
         # A checkpoint of this version is good enough: what arrived after it will be read again.
         if self.saved != self.version:
             self._save()
-        if not self.is_over:
-            log.info("asked to stop: version %d is kept in %s", self.version, self.checkpoints.directory)
-            return self.stop.reason
-        self.stream.report(self.report.present(self.standing), None)  # what came after the last step
-        self._release(final=True)
-        log.info("the run is over: its policy, version %d, is in %s", self.version, self.releases.place)
-        return None
+        if self.is_over and self._conclude():
+            log.info("the run is over: its policy, version %d, is in %s", self.version, self.releases.place)
+            return None
+        log.info("asked to stop: version %d is kept in %s", self.version, self.checkpoints.directory)
+        return self.stop.reason
 
     @property
     def is_over(self) -> bool:
@@ -127,7 +128,8 @@ class Lead:
     def _train(self, batch: Batch) -> None:
         with self.report.stepping():
             step = self.learner.step(batch.shares)
-        self.journal.add(self.version, batch.groups)
+        with self._writing():
+            self.journal.add(self.version, batch.groups)
         self.version, self.standing, self.bookmark = self.version + 1, batch.standing, batch.bookmark
         self.step += step.steps_taken if step else 0
         self.health.check(self.version, step)
@@ -136,6 +138,10 @@ class Lead:
         if self.version % self.settings.checkpoint_every == 0:
             self._save()
         self.report.stepped(self.step, step, batch)
+
+    def _writing(self) -> AbstractContextManager[None]:
+        """Around writing the journal. Raises Unwritable."""
+        return disk.writing("run.directory", self.config.directory)
 
     def _is_due(self) -> bool:
         """Whether a version is to be released that was not, perhaps as the store had no time for it."""
@@ -149,6 +155,21 @@ class Lead:
         with self.report.releasing():
             self.releases.publish(self.version, self.step, self.standing.consumed, fill, final=final)
         self.released = self.version
+
+    def _conclude(self) -> bool:
+        """The last word on the run, and its policy; False when asked to stop before the store has that."""
+        self.stream.report(self.report.present(self.standing), None)  # what came after the last step
+        if not self._is_stored():
+            return False
+        self._release(final=True)
+        return self._is_stored()
+
+    def _is_stored(self) -> bool:
+        """Wait until the store has what was released, or until asked to stop: it may stand still for long."""
+        while not self.releases.ready:
+            if self.stop.wait(PATIENCE):
+                return self.releases.ready
+        return True
 
     def _save(self) -> None:
         with self.report.saving():

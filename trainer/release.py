@@ -32,6 +32,8 @@ class Releases:
         self.directory, self.stream, self.keep, self._uploads = directory, stream, keep, uploads
         self._last: PolicyRelease | None = None
         self._consumed = Consumed()
+        self._announced_at = 0.0
+        """Of time.monotonic: the machine's clock may be set back."""
         self._turn = Lock()
         """A word on an older version must not follow that on a newer one, which the upload's thread has."""
 
@@ -56,10 +58,8 @@ class Releases:
     ) -> None:
         """Write the snapshot of a version and announce it; on return the snapshot is durable.
 
-        So is the announcement, but with a store only of the final version. Waits until `ready`.
+        So is the announcement, but with a store only once this is `ready` again, as it has to be before.
         """
-        if self._uploads:
-            self._uploads.wait()
         self._consumed = consumed
         if self._last and self._last.policy_version == version:
             self._announce(replace(self._last, final=final))
@@ -83,8 +83,8 @@ class Releases:
     def refresh(self, consumed: Consumed) -> None:
         """Tell the feeder when the counters moved and no new version came."""
         self._consumed = consumed
-        last = self._last
-        if last and last.consumed != consumed and time.time() - last.published_at >= REFRESH_SECONDS:
+        last, quiet = self._last, time.monotonic() - self._announced_at
+        if last and last.consumed != consumed and quiet >= REFRESH_SECONDS:
             self._announce(last)
 
     def _publish(self, snapshot: snapshots.Snapshot, release: PolicyRelease) -> None:
@@ -94,8 +94,6 @@ class Releases:
         self._uploads.begin(
             snapshot, release.policy_version, lambda uri: self._announce(replace(release, uri=uri))
         )
-        if release.final:
-            self._uploads.wait()
 
     def _announce(self, release: PolicyRelease) -> None:
         """Publish it with the counters as they are by now, unless a newer one was."""
@@ -103,6 +101,7 @@ class Releases:
             if self._last and self._last.policy_version > release.policy_version:
                 return
             self._last = replace(release, consumed=self._consumed, published_at=time.time())
+            self._announced_at = time.monotonic()
             self.stream.publish(topics.POLICIES, self._last)
 
     def _remove_newer(self, version: int) -> None:

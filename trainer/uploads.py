@@ -38,12 +38,6 @@ class Uploads:
         assert not self.busy
         self._under_way = beside(partial(self._bring, snapshot, version, arrived))
 
-    def wait(self) -> None:
-        """Until nothing is on its way. Raises StoreError when it does not get there."""
-        if self._under_way is not None:
-            done, self._under_way = self._under_way, None
-            done.result()
-
     def _bring(self, snapshot: Snapshot, version: int, arrived: Callable[[str], None]) -> None:
         name, began = name_of(version, snapshot.digest), time.monotonic()
         try:

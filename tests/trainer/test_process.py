@@ -239,3 +239,25 @@ def test_a_run_whose_policy_was_lost_to_the_learning_rate_does_not_end_as_traine
         assert recording.start().wait(120) == 1
         assert "the run is over, but version 3 is no trained policy: the last 2 batches" in recording.log()
     assert not any(release.final for release in recording.releases())
+
+
+@pytest.mark.parametrize("name", ["batches.jsonl", "batches.draft"], ids=["in mid-run", "at its start"])
+def test_a_directory_that_cannot_be_written_any_more_ends_training_with_a_line_that_names_it(
+    tmp_path: Path, policy_of: Callable[..., Path], name: str
+) -> None:
+    recording = Recording(tmp_path, policy_of())
+    recording.configure()
+    groups = sampled_groups(policy_of(), 8)
+    if name == "batches.draft":
+        (tmp_path / name).mkdir()
+        process = recording.start()
+    else:
+        recording.append(groups[:4])
+        process = recording.start()
+        recording.await_release(process, lambda r: r.policy_version == 1)
+        (tmp_path / name).unlink()
+        (tmp_path / name).mkdir()
+        recording.append(groups[4:])
+    assert process.wait(120) == 2, recording.log()
+    assert f"run.directory is '{tmp_path}': it cannot be written (Is a directory)" in recording.log()
+    assert "Traceback" not in recording.log()

@@ -113,6 +113,24 @@ def test_training_does_not_wait_for_a_store_that_stands_still(
     assert len(recording.releases()) < VERSIONS, "those that there was no time for are left out"
 
 
+def test_asked_to_stop_while_the_last_policy_is_on_its_way_it_ends_and_its_successor_brings_it_there(
+    recording: Recording, storage: Storage, gate: Gate
+) -> None:
+    process = recording.start()
+    recording.await_release(process, lambda release: release.policy_version == 0)
+    gate.hold()
+    eventually(lambda: VERSIONS in recording.measured("step_seconds"))
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(90) == 128 + signal.SIGTERM, recording.log()
+    assert f"asked to stop: version {VERSIONS} is kept in" in recording.log()
+    assert not any(release.final for release in recording.releases())
+    gate.let()
+    recording.finish()
+    last = recording.releases()[-1]
+    assert (last.policy_version, last.final) == (VERSIONS, True)
+    assert last.uri.rpartition("/")[2] in contents(storage)
+
+
 def test_a_store_that_is_away_for_too_long_ends_training_by_name_and_nothing_learned_is_lost(
     recording: Recording, storage: Storage, gate: Gate
 ) -> None:
@@ -149,6 +167,6 @@ def test_requests_that_are_made_again_are_counted_and_the_time_is_measured(
     gate.go_away()
     upload = uploads.Uploads(f"{storage.url}/{RUN}", keep=2, seconds=60)
     upload.begin(snapshot, 1, lambda _: None)
-    upload.wait()
+    eventually(lambda: not upload.busy)
     assert readings.values(UPLOAD_RETRIES)[()] >= 1
     assert sum(readings.distributions(UPLOAD_SECONDS)[()].counts) == 1
