@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
+from mentor_stream.component import load_config
+from mentor_stream.config import Config
+
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "deploy" / "helm" / "mentor-stream"
 EXAMPLES = {path.stem: path for path in sorted((ROOT / "deploy" / "helm" / "examples").glob("*.yaml"))}
@@ -16,6 +19,8 @@ KUBERNETES = "1.34"
 NEARBY = ROOT.parent / "shared" / "bin" / "helm"
 
 Object = dict[str, Any]
+
+every_example = pytest.mark.parametrize("example", EXAMPLES)
 
 
 def helm(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
@@ -72,3 +77,12 @@ def environment(example: str, pod: Object) -> dict[str, str]:
         secret = variable.get("valueFrom", {}).get("secretKeyRef", {})
         found[variable["name"]] = variable.get("value", secret.get("key", ""))
     return found
+
+
+def config(example: str, component: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+    """As the component reads it in its pod."""
+    file = directory / "run.toml"
+    file.write_text(objects(example, "ConfigMap")["run"]["data"]["run.toml"])
+    for name, value in environment(example, pods(example)[component]).items():
+        monkeypatch.setenv(name, value)
+    return load_config(file)
