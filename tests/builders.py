@@ -84,6 +84,11 @@ def a_group(
     )
 
 
+def some_groups(count: int) -> list[schemas.Group]:
+    """Groups of as many questions."""
+    return [a_group(query=a_query(f"{n}?", position=n)) for n in range(count)]
+
+
 def a_record_of_each_kind() -> dict[str, schemas.Record]:
     """One record per schema, every field set, always the same."""
     guided = a_guided_query()

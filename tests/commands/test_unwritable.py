@@ -190,7 +190,7 @@ def test_folders_that_are_missing_are_made(
     writing = WRITING[what]
     place = tmp_path / "no" / "such" / ("place" if writing.of == "folder" else f"place{writing.of}")
     if what == "retrain":
-        return  # trains, which takes a while: tests/trainer/test_retraining.py
+        return  # trains, which takes a while: tests/trainer/retraining/test_retrain.py
     done = mentor_stream(*writing.command(str(here / "run.toml"), str(place), here))
     assert done.returncode == 0, done.stderr
     assert place.exists()

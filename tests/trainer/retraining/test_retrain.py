@@ -6,32 +6,20 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import anyio
-import msgspec
 import pytest
 import torch
 
-import schemas
 from mentor_stream import broker as brokers
 from mentor_stream import stream as streams
 from mentor_stream import topics
-from mentor_stream.broker import Message
-from mentor_stream.config import ConfigError
-from mentor_stream.stream import Delivery, Stream
 from schemas import Group
-from tests.builders import a_group, a_query
 from tests.runs import as_json, mentor_stream
 from tests.trainer.recorded import Recording, mixed_groups
-from trainer import journal
-from trainer.journal import Batch, Journal
-from trainer.retraining.batches import as_recorded, check
-from trainer.retraining.recorded import recorded as opened
-from trainer.retraining.told import Told
 
 VERSIONS = 6
 PARTITIONS = 3
@@ -281,133 +269,3 @@ def test_a_disk_where_nothing_may_be_written_is_told_before_the_model_is_loaded(
         assert (done.returncode, done.stdout) == (2, "")
         assert f"--to is '{to}': it cannot be written (Read-only file system)" in done.stderr
         assert len(done.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("last", "count", "said"),
-    [
-        (2, 2, "2 versions; "),
-        (22, 2, "2 versions, 21 to 22; "),
-        (1, 1, "1 version; "),
-        (4, 0, "0 versions; "),
-    ],
-)
-def test_the_verdict_counts_what_was_trained_here(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], last: int, count: int, said: str
-):
-    told = Told(tmp_path / "steps.jsonl", {}, as_json=False)
-    for version in range(last - count + 1, last + 1):
-        told.stepped(version, 4, None)
-    told.ended(last, 0, tmp_path)
-    assert capsys.readouterr().out.splitlines()[-1].startswith(said)
-
-
-def test_a_disk_that_fills_while_steps_are_told_is_named():
-    told = Told(Path("/dev/full"), {}, as_json=True)
-    with pytest.raises(ConfigError, match=r"--to is '/dev': it cannot be written \(No space left"):
-        told.stepped(1, 4, None)
-
-
-def deliveries(*groups: Group) -> Iterator[Delivery[Group]]:
-    for offset, group in enumerate(groups):
-        yield Delivery(group, Message("run.groups", 0, offset, b"", b"", 0.0), lambda _: None)
-
-
-def some_groups(count: int) -> list[Group]:
-    return [a_group(query=a_query(f"{n}?", position=n)) for n in range(count)]
-
-
-def test_batches_are_the_journal_s_whatever_order_groups_are_read_in_and_the_first_of_a_repeat_counts():
-    groups = some_groups(6)
-    again = msgspec.structs.replace(groups[1], worker="another")
-    ids = [group.group_id for group in groups]
-    batches = [Batch(0, (ids[4], ids[1])), Batch(1, (ids[0], ids[5]))]
-    read = deliveries(groups[0], groups[1], again, groups[2], groups[5], groups[4], groups[3])
-    assert list(as_recorded(batches, read)) == [[groups[4], groups[1]], [groups[0], groups[5]]]
-
-
-def test_a_group_that_is_twice_in_a_run_s_batches_is_named_with_both_lines():
-    check([Batch(0, ("a", "b")), Batch(1, ("c",))], Path("b.jsonl"))
-    with pytest.raises(ConfigError, match=r"b.jsonl line 2: group a is there already, in line 1"):
-        check([Batch(0, ("a", "b")), Batch(1, ("c", "a"))], Path("b.jsonl"))
-    with pytest.raises(ConfigError, match=r"b.jsonl line 1: group a is there already, in line 1"):
-        check([Batch(0, ("a", "a"))], Path("b.jsonl"))
-
-
-def test_a_group_that_is_not_there_any_more_is_named_with_its_version():
-    one, other = some_groups(2)
-    batches = [Batch(0, (one.group_id,)), Batch(1, (other.group_id,))]
-    taken = as_recorded(batches, deliveries(one))
-    assert next(taken) == [one]
-    with pytest.raises(ConfigError, match=rf"version 2 was trained on group {other.group_id}, which is not"):
-        next(taken)
-
-
-def test_the_journal_that_training_writes_is_read(tmp_path: Path):
-    written = Journal(tmp_path / "batches.jsonl")
-    groups = some_groups(3)
-    written.add(0, groups[:2])
-    written.add(1, groups[2:])
-    ids = [group.group_id for group in groups]
-    assert journal.read(tmp_path / "batches.jsonl") == [Batch(0, tuple(ids[:2])), Batch(1, tuple(ids[2:]))]
-    assert journal.read(tmp_path / "none.jsonl") == []
-    with (tmp_path / "batches.jsonl").open("a") as file:
-        file.write('{"version": 2, "gro')
-    assert len(journal.read(tmp_path / "batches.jsonl")) == 2, "a line that is being written is none yet"
-
-
-@pytest.fixture(params=["sqlite", "kafka"])
-def broker_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "kafka":
-        return f"kafka://{request.getfixturevalue('kafka')}"
-    return f"sqlite:///{tmp_path}/stream.db"
-
-
-def test_groups_of_all_partitions_come_in_the_order_of_their_time(broker_url: str):
-    groups, name = some_groups(30), f"run-{uuid4().hex[:8]}"
-
-    async def main() -> list[Delivery[Group]]:
-        async with streams.connect(
-            broker_url, name, "test", topics.TopicsConfig(partitions=PARTITIONS)
-        ) as run:
-            await run.publish_all(topics.GROUPS, groups[:20])
-            for group in groups[20:]:
-                await run.publish(topics.COLLAPSED, group)
-                await run.publish(topics.GROUPS, group)
-            async with run.broker.producer() as producer:
-                await producer.send(run.name(topics.GROUPS), b"key", b"no record")
-        async with opened(broker_url, name) as found:
-            taken = [await found.take(7) for _ in range(7)]
-            assert found.unreadable == 1
-            assert await found.losses() == {}
-        return [delivery for part in taken for delivery in part]
-
-    read = anyio.run(main, backend="trio")
-    messages = [delivery.message for delivery in read]
-    assert [m.timestamp for m in messages] == sorted(m.timestamp for m in messages)
-    assert len({message.place for message in messages}) > PARTITIONS
-    for place in {message.place for message in messages}:
-        offsets = [message.offset for message in messages if message.place == place]
-        assert offsets == sorted(offsets)
-    ids = sorted(delivery.record.group_id for delivery in read)
-    assert ids == sorted(group.group_id for group in [*groups, *groups[20:]])
-
-
-def test_the_last_word_on_a_loss_counts(tmp_path: Path):
-    async def main() -> dict[int, float]:
-        where = f"sqlite:///{tmp_path}/stream.db"
-        async with streams.connect(where, "t", "trainer") as stream:
-            for version, values in ((1, {"loss": 1.0}), (2, {"loss": 2.0}), (1, {"loss": 3.0}), (2, {})):
-                await tell(stream, "trainer", version, values)
-            await tell(stream, "rollout", 3, {"loss": 4.0})
-        async with opened(where, "t") as found:
-            return await found.losses()
-
-    assert anyio.run(main, backend="trio") == {1: 3.0}
-
-
-async def tell(stream: Stream, component: str, version: int, values: dict[str, float]) -> None:
-    metric = schemas.Metric(
-        component=component, instance="i", time=0.0, policy_version=version, values=values
-    )
-    await stream.publish(topics.METRICS, metric)
