@@ -58,5 +58,5 @@ def _rows(path: Path, files: list[Path]) -> Iterator[Record]:
                         for columns in batch.slice(start, SLICE).to_pylist():
                             number += 1
                             yield Record(f"row {number}", columns)
-        except (pyarrow.ArrowException, OSError) as error:
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DatasetError(f"{file}: not a readable Arrow file ({error})") from error

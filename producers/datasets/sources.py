@@ -6,7 +6,8 @@ Formats go by suffix.
 import importlib
 import importlib.util
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -25,9 +26,10 @@ def records(path: Path, setting: str) -> Iterator[Record]:
         return hub.records(str(path), setting)
     if str(path).startswith(PACKAGE):
         path = _installed(path, setting)
-    if path.is_dir() and saved.is_saved(path):
-        return saved.records(path, setting)
-    files = _files(path, setting)
+    with _legible(f"{setting} is {str(path)!r}"):
+        if path.is_dir() and saved.is_saved(path):
+            return saved.records(path, setting)
+        files = _files(path, setting)
     for file in files:
         if _suffix(file) not in FORMATS:
             raise DatasetError(
@@ -40,8 +42,18 @@ def records(path: Path, setting: str) -> Iterator[Record]:
 def _of_files(files: Sequence[Path], *, named: bool) -> Iterator[Record]:
     for file in files:
         form = cast(Format, importlib.import_module(f"producers.datasets.{FORMATS[_suffix(file)]}"))
-        for record in form.records(file):
-            yield Record(f"{file.name} {record.place}", record.columns) if named else record
+        with _legible(str(file)):
+            for record in form.records(file):
+                yield Record(f"{file.name} {record.place}", record.columns) if named else record
+
+
+@contextmanager
+def _legible(what: str) -> Generator[None]:
+    """Around reading: the disk may refuse it, and bytes may be damaged in ways that no format foresees."""
+    try:
+        yield
+    except (OSError, UnicodeDecodeError) as error:
+        raise DatasetError(f"{what}: it cannot be read ({error})") from error
 
 
 def _suffix(file: Path) -> str:

@@ -1,9 +1,12 @@
 """Files, folders, saved datasets and names on the hub: all read to the same questions."""
 
+import errno
 import gzip
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from producers.datasets import hub, jsonl
+from producers.datasets import hub, jsonl, sources
 from producers.datasets.base import DataConfig, Dataset, DatasetError
 from producers.datasets.reading import read
 
@@ -125,6 +128,46 @@ def test_a_folder_that_is_no_one_dataset_is_named_with_what_it_holds(tmp_path: P
     assert "more than one dataset (test.jsonl, train.jsonl" in complaint(tmp_path / "both")
     assert "more than one dataset" in complaint(tmp_path / "mixed")
     assert "Perhaps it is in one of data?" in complaint(tmp_path / "clone")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[:4] + bytes(60) + data[64:],
+        lambda data: data.replace(b"What", b"\xff\xfe\xfd\xfc"),
+    ],
+    ids=["pages that are none", "text that is no UTF-8"],
+)
+def test_damage_inside_of_a_parquet_file_is_told_with_its_name(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    for number in range(2):
+        table(tmp_path / f"part-{number}.parquet", ROWS)
+    file = tmp_path / "part-1.parquet"
+    pyarrow.parquet.write_table(
+        pyarrow.Table.from_pylist(ROWS), file, compression="none", write_statistics=False
+    )
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(DatasetError, match=rf"^{file}: it cannot be read \("):
+        load(tmp_path)
+
+
+def test_a_file_that_vanishes_before_it_is_read_is_named(tmp_path: Path) -> None:
+    lines(tmp_path / "a.jsonl", ROWS)
+    found = sources.records(tmp_path / "a.jsonl", "data.train")
+    (tmp_path / "a.jsonl").unlink()
+    with pytest.raises(DatasetError, match=r"a\.jsonl: it cannot be read \(.*No such file"):
+        next(found)
+
+
+def test_a_folder_that_the_disk_does_not_give_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Path) -> bool:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "is_dir", refuse)
+    assert "it cannot be read ([Errno 13] Permission denied)" in complaint(tmp_path)
 
 
 def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
