@@ -49,20 +49,24 @@ def tail(
 
     def told(unreadable: int) -> None:
         if not shown[0] and (count or since is not None):
-            remark(_nothing(run, what, unreadable, follow=follow))
+            remark(
+                _nothing(run, what, unreadable, chosen=choice != Choice() or since is not None, follow=follow)
+            )
 
     anyio.run(
         partial(_tail, url, run, what, choice, counted, told, since, count, follow=follow), backend="trio"
     )
 
 
-def _nothing(run: str, what: str, unreadable: int, *, follow: bool) -> str:
+def _nothing(run: str, what: str, unreadable: int, *, chosen: bool, follow: bool) -> str:
+    wanted = "hints" if what == "hints" else f"records on {what}"
     lost = (
         f"; {unreadable:,} records could not be read, tail guided or diagnoses shows why"
         if unreadable
         else ""
     )
-    return f"run {run} has no such {what}{' yet: waiting for them' if follow else ''}{lost}"
+    waiting = " yet: waiting for them" if follow else ""
+    return f"run {run} has no {'such ' if chosen else ''}{wanted}{waiting}{lost}"
 
 
 async def _tail(

@@ -68,7 +68,14 @@ def event(one: Event) -> list[Line]:
 
 
 def _query(query: Query, time: float) -> list[Line]:
-    return [_head(time, _id(query), f"attempt {query.attempt}"), _labelled("question", query.question)]
+    asked = f"lesson {query.hint.round} by {query.hint.guide}" if query.hint else f"attempt {query.attempt}"
+    return [_head(time, _id(query), asked), *_asked(query)]
+
+
+def _asked(query: Query) -> list[Line]:
+    """What a policy is asked."""
+    hint = [_labelled("hint", query.hint.text, "hint")] if query.hint else []
+    return [_labelled("question", query.question), *hint]
 
 
 def _group(group: Group, time: float) -> list[Line]:
@@ -78,9 +85,7 @@ def _group(group: Group, time: float) -> list[Line]:
     asked = f"lesson {group.query.hint.round}" if group.query.hint else "plain"
     said = f"{score}, {asked}, {group.completion_tokens} tokens{_versions(group)}"
     lines = [_head(time, _id(group.query), said, "good" if right else "bad")]
-    lines.append(_labelled("question", group.query.question))
-    if group.query.hint:
-        lines.append(_labelled("hint", group.query.hint.text, "hint"))
+    lines += _asked(group.query)
     shown = _telling(group.trajectories)
     lines += [_answer(one) for one in shown]
     if left := len(group.trajectories) - len(shown):

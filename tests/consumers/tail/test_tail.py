@@ -63,8 +63,9 @@ def test_where_nothing_is_shown_that_is_said_and_what_could_not_be_read(tmp_path
     anyio.run(main, backend="trio")
     for arguments, said in {
         ("hints", config, "--since", "2099-01-01"): "run run has no such hints",
-        ("collapsed", config, "--question", "nowhere"): "run run has no such collapsed",
-        ("hints", f"{config}:junk"): "run junk has no such hints; 2 records could not be read",
+        ("collapsed", config, "--question", "nowhere"): "run run has no such records on collapsed",
+        ("dead-letters", config): "run run has no records on dead-letters",
+        ("hints", f"{config}:junk"): "run junk has no hints; 2 records could not be read",
     }.items():
         done = mentor_stream("tail", *arguments, "--no-follow")
         assert (done.returncode, said in done.stderr) == (0, True), done

@@ -89,6 +89,15 @@ def test_a_lesson_shows_question_cause_and_hint_and_then_its_result():
     assert said.style == "good"
 
 
+def test_a_guided_query_shows_its_hint_and_a_plain_one_its_attempt():
+    guided = a_guided_query(a_query("What is 2 + 3?"), hint="Count on.")
+    shown = "\n".join(line.text for line in views.event(an_event("query", guided)))
+    assert all(part in shown for part in ("lesson 1 by scripted", "What is 2 + 3?", "Count on."))
+    plain = "\n".join(line.text for line in views.event(an_event("query", a_query("What is 2 + 3?"))))
+    assert "attempt 0" in plain
+    assert "hint" not in plain
+
+
 def test_of_a_groups_answers_one_of_each_verdict_is_shown_and_how_many_are_left_out():
     text = "\n".join(line.text for line in views.event(an_event("group", a_group("WWWWWWR"))))
     assert "right  4" in text
