@@ -93,16 +93,33 @@ def _fitting(
 ) -> list[Question]:
     """The questions that leave room for an answer. Raises ConfigError when none does."""
     kept: list[Question] = []
-    refusal = None
+    lengths: list[int] = []
     for row in range(len(dataset.rows))[:first]:
         query = dataset.query(row, position=row, attempt=0)
         prompt = tokenizer.prompt(query.question)
-        if (why := limits.refusal(len(prompt))) is None:
+        if limits.refusal(len(prompt)) is None:
             kept.append(Question(query, prompt))
-        refusal = refusal or why
+        lengths.append(len(prompt))
     if not kept:
-        raise ConfigError(f"{dataset.path}: no question fits, {refusal}. Lower --max-new-tokens.")
+        raise ConfigError(f"{dataset.path}: no question fits. {_way_out(min(lengths), limits)}")
     return kept
+
+
+def _way_out(shortest: int, limits: LengthLimits) -> str:
+    """What would let the shortest question in."""
+    has = f"The shortest has {shortest:,} prompt tokens"
+    if shortest > limits.prompt:
+        return f"{has}, --max-prompt-tokens is {limits.prompt:,}: raise it."
+    if limits.context is None or shortest == 0:
+        return f"{has}: look at the suite's template."
+    if (room := limits.context - shortest) < 1:
+        return (
+            f"{has}, the model {limits.context:,} positions: take a model with more, or a shorter template."
+        )
+    return (
+        f"{has} and may have {limits.completion:,} more, the model has {limits.context:,} positions: "
+        f"set --max-new-tokens to {room:,} or less."
+    )
 
 
 def _identity(model: Path) -> str:

@@ -27,6 +27,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows.append({"question": "What is " + "1 + " * 40 + "1 ?", "answer": "41"})
     (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "sums.toml").write_text(SUITE)
+    (tmp_path / "long.toml").write_text(SUITE + 'template = "' + "1 + " * 40 + '{question}"\n')
     return tmp_path
 
 
@@ -70,7 +71,9 @@ def test_a_model_is_asked_once_each_question_that_fits_and_compared_with_another
         ),
         (["MODEL", "--suite", "sums.toml", "--engine", "{kind"], "--engine is '{kind'"),
         (["MODEL", "--suite", "sums.toml", "--engine", "warp"], "'warp'"),
-        (["MODEL", "--suite", "sums.toml", "--max-new-tokens", "64"], "no question fits"),
+        (["MODEL", "--suite", "sums.toml", "--max-new-tokens", "64"], "set --max-new-tokens to "),
+        (["MODEL", "--suite", "sums.toml", "--max-prompt-tokens", "1"], "--max-prompt-tokens is 1: raise it"),
+        (["MODEL", "--suite", "long.toml"], "positions: take a model with more"),
         (["MODEL", "--suite", "sums.toml", "--against", "none"], "none/sums.jsonl is no file of answers"),
     ],
 )
