@@ -48,7 +48,8 @@ def check(
         for said in [*(f"warning: {warning}" for warning in warnings), *problems]:
             typer.echo("\n".join(map(legible.line, said.split("\n"))), err=True)
         if not problems:
-            typer.echo(f"{legible.line(str(config))} is fine.")
+            but = f" but for {len(warnings)} warning{'s' * (len(warnings) > 1)}" if warnings else ""
+            typer.echo(f"{legible.line(str(config))} is fine{but}.")
     if defect:
         raise defect
     sys.exit(2 if problems else 0)

@@ -178,7 +178,7 @@ def _print(needs: "list[Need]", assumed: dict[str, float], *, as_json: bool) -> 
         [(need.name, f"{_shown(need.value)} {need.unit}", need.why) for need in needs],
     )
     if assumed:
-        guesses = ", ".join(f"--{name.replace('_', '-')} {value:.3g}" for name, value in assumed.items())
+        guesses = ", ".join(f"--{name.replace('_', '-')} {_shown(value)}" for name, value in assumed.items())
         say(f"\nAssumed, since neither given nor measured: {guesses}")
     for need in needs:
         if need.short:

@@ -118,7 +118,8 @@ def _staleness(load: Workload, cluster: Cluster) -> Iterator[Need]:
         if wanted > cluster.max_staleness
         else ""
     )
-    yield Need("staleness", wanted, "versions", f"a group takes {steps:.2g} steps to sample", short)
+    unit = "version" if wanted == 1 else "versions"
+    yield Need("staleness", wanted, unit, f"a group takes {steps:.2g} steps to sample", short)
 
 
 def _stream(load: Workload, cluster: Cluster) -> Iterator[Need]:

@@ -137,6 +137,7 @@ def test_a_broker_that_does_not_answer_is_a_warning(tmp_path: Path) -> None:
     assert "No component can start from here before it answers." in warning
     shown = checked(tmp_path)
     assert shown.returncode == 0
+    assert shown.stdout == "own.toml is fine but for 1 warning.\n"
     assert shown.stderr.count("127.0.0.1:1: ") == warning.count("127.0.0.1:1: ")
 
 

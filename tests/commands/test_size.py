@@ -35,6 +35,8 @@ def test_the_table_names_the_settings_that_fall_short():
     assert "because" in done.stdout
     assert "Assumed" in done.stdout
     assert "topics.partitions" in done.stdout
+    assert "--sampled-rate 5,000," in done.stdout, "a number that can be typed, not 5e+03"
+    assert "1 versions" not in size(DEMO, "--group-seconds", "0.001").stdout
 
 
 def test_a_share_above_one_is_refused():
