@@ -192,6 +192,23 @@ def test_a_disk_that_is_full_is_said_with_the_way_out_and_nothing_half_stays(
     assert list(cache.directory().iterdir()) == []
 
 
+def test_what_is_there_already_is_held_also_on_a_disk_that_can_only_be_read(
+    released: Callable[..., tuple[str, Snapshot]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri, snapshot = released()
+    snapshots.hold(uri, snapshot.digest).close()
+
+    def refuse(*_: Any) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(cache.os, "utime", refuse)
+    with snapshots.hold(uri, snapshot.digest) as path:
+        snapshots.verify(path, snapshot.digest)
+    (path / "model.safetensors").write_text("spoiled")
+    with snapshots.hold(uri, snapshot.digest, seconds=60) as path:  # which nobody had locked
+        snapshots.verify(path, snapshot.digest)
+
+
 @pytest.mark.parametrize(
     ("uri", "digest"),
     [
