@@ -99,7 +99,8 @@ def _fetched(uri: str, digest: str, until: float) -> Hold:
     while True:
         if (lock := _locked(place, fcntl.LOCK_SH)) is not None:
             if is_whole(place, digest):
-                os.utime(place)
+                with suppress(OSError):  # of a disk that only gives what it has
+                    os.utime(place)
                 return Hold(place, lock)
             os.close(lock)
             _remove(place)  # somebody wrote to it
