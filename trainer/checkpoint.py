@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from mentor_stream import snapshots
+from mentor_stream import disk, snapshots
 from mentor_stream.config import ConfigError
 from mentor_stream.snapshots import SnapshotError
 from trainer.intake.batches import Ledger
@@ -110,8 +110,8 @@ class Checkpoints:
     def newest(self) -> Loaded | None:
         """The newest one that is whole; a damaged one is reported and put aside.
 
-        Raises ConfigError when it began with another policy, or was held to another reference. (To begin or
-        to end being held to one is no other.)
+        Raises SnapshotError when the disk does not read it, and ConfigError when it began with another policy,
+        or was held to another reference. (To begin or to end being held to one is no other.)
         """
         found = _newest_whole(self.directory)
         if found:
@@ -149,17 +149,30 @@ def _shape(policy: Path) -> str:
     return digest.hexdigest()
 
 
+def _is_the_disks(error: BaseException) -> bool:
+    """Whether a disk that did not read is behind it, which says nothing of what is there."""
+    if isinstance(error, OSError):
+        return not isinstance(error, FileNotFoundError | NotADirectoryError | IsADirectoryError)
+    return error.__cause__ is not None and _is_the_disks(error.__cause__)
+
+
 def _newest_whole(directory: Path) -> Loaded | None:
     damaged = False
     for path in reversed(snapshots.versions(directory)):
         try:
             return read(path)
         except (SnapshotError, OSError, ValueError) as error:
+            if _is_the_disks(error):
+                raise SnapshotError(
+                    f"checkpoint {path} cannot be read now, so nobody knows whether it is whole: {error}. "
+                    "Mend the disk, or move the checkpoint away to go on from the one before"
+                ) from error
             aside = path.with_name(f"damaged-{path.name}-{random.randrange(2**32):08x}")  # noqa: S311
             log.warning(
                 "checkpoint %s is damaged (%s) and kept as %s; using the one before", path, error, aside
             )
-            path.rename(aside)
+            with disk.writing("run.directory", directory):
+                path.rename(aside)
             damaged = True
     if damaged:
         log.error("no checkpoint in %s is whole: training starts anew from run.policy", directory)

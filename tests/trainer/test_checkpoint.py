@@ -1,4 +1,6 @@
+import errno
 import logging
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +11,8 @@ import torch
 from mentor_stream import snapshots
 from mentor_stream.broker import Receipt
 from mentor_stream.config import ConfigError
+from mentor_stream.disk import Unwritable
+from mentor_stream.snapshots import SnapshotError
 from schemas import Consumed
 from tests.trainer.dealing import learn
 from tests.trainer.policies import sampled_groups, weights_of
@@ -143,6 +147,36 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(
     assert found.state.version == 1
     assert "v00000002 is damaged" in caplog.text
     assert not damaged.exists()
+
+
+@pytest.mark.parametrize("harm", ["state.json", "manifest.json", "model/shard"])
+def test_a_checkpoint_that_the_disk_does_not_read_is_no_damaged_one(
+    checkpoints: Checkpoints, harm: str
+) -> None:
+    a_checkpoint(checkpoints, 1)
+    victim = a_checkpoint(checkpoints, 2) / harm
+    whole = victim.rename(victim.with_name("away"))
+    victim.symlink_to("/proc/self/mem")  # whose first byte is an input/output error
+    with pytest.raises(SnapshotError, match=r"v00000002 cannot be read now.*Input/output error.*move the"):
+        checkpoints.newest()
+    victim.unlink()
+    whole.rename(victim)
+    found = checkpoints.newest()
+    assert found
+    assert found.state.version == 2
+
+
+def test_a_damaged_checkpoint_that_cannot_be_put_aside_is_a_line_for_the_user(
+    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (a_checkpoint(checkpoints, 1) / "state.json").write_text("{")
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(Unwritable, match=r"run\.directory is .*Read-only file system"):
+        checkpoints.newest()
 
 
 def test_that_no_checkpoint_is_whole_is_said(
