@@ -30,9 +30,10 @@ from producers.rewards.base import Reward, Unscorable
 from producers.rewards.choice import Config as ChoiceConfig
 from producers.rewards.choice import build as build_choice
 from producers.rewards.code import Config, build
-from producers.rewards.code.execution import Allowance, Job, execute
+from producers.rewards.code.execution import Job, execute
 from producers.rewards.code.sandbox import Sandbox, own_interpreter
 from producers.rewards.code.starting import ready
+from producers.rewards.code.watch import Allowance
 from schemas import Verdict
 from tests.builders import a_query
 from tests.producers.rewards.labelled import Labelled, choices, programs

@@ -5,7 +5,8 @@ verifier.py     start here: what each test came to, and the verdict
 trial.py        a program against its tests, a run of the sandbox for each
 program.py      which program a completion gives, and the names that it may take for granted
 comparison.py   whether what was printed or returned is what was expected
-execution.py    one run: start it, read it, watch it, end it
+execution.py    one run: start it, feed it, have it watched, end it
+watch.py        what is read of it, what it may use, and how it ended
 conversation.py one that is told lines as it goes, and answers
 starting.py     a sandbox that was seen to start on this machine, or why there is none
 sandbox.py      what it runs in: bubblewrap or bare limits, as command lines

@@ -5,8 +5,9 @@ import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 
-from producers.rewards.code.execution import Allowance, Job, Run, Watch, sealed, started
+from producers.rewards.code.execution import Job, sealed, started
 from producers.rewards.code.sandbox import Sandbox
+from producers.rewards.code.watch import Allowance, Run, Watch
 
 
 class Conversation:

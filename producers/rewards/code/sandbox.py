@@ -42,7 +42,7 @@ class NotStarted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a program may use; seconds of a test are watched from outside (execution.py)."""
+    """What a program may use; seconds of a test are watched from outside (watch.py)."""
 
     cpu_seconds: float
     """Of a whole run: the kernel's limit, should nobody watch."""

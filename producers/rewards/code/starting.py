@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mentor_stream.config import ConfigError
 from producers.rewards.code.config import Config
-from producers.rewards.code.execution import Allowance, Job, execute
+from producers.rewards.code.execution import Job, execute
 from producers.rewards.code.sandbox import (
     Bubblewrap,
     Interpreter,
@@ -19,6 +19,7 @@ from producers.rewards.code.sandbox import (
     own_interpreter,
     unused_user,
 )
+from producers.rewards.code.watch import Allowance
 
 _TRIAL = Allowance(5, 30, 5, 30, 1000)
 _WAY_OUT = (

@@ -11,9 +11,10 @@ from mentor_stream.answers.programs import Test
 from producers.rewards.base import Unscorable
 from producers.rewards.code.comparison import same_output, same_value
 from producers.rewards.code.config import Config
-from producers.rewards.code.execution import Allowance, Job, Run, execute
+from producers.rewards.code.execution import Job, execute
 from producers.rewards.code.program import preamble
 from producers.rewards.code.sandbox import Sandbox
+from producers.rewards.code.watch import Allowance, Run
 
 CLOCK_FACTOR = 3
 """Seconds by the clock for each CPU second allowed: other processes want the cores, too."""

@@ -7,11 +7,11 @@ import schemas
 from mentor_stream.answers.programs import Task, function_name, read_task
 from producers.rewards.base import Judgement, Unscorable
 from producers.rewards.code.config import Config
-from producers.rewards.code.execution import START_SECONDS
 from producers.rewards.code.program import last_program
 from producers.rewards.code.sandbox import NotStarted
 from producers.rewards.code.starting import ready
 from producers.rewards.code.trial import CLOCK_FACTOR, Outcome, Trial, arguments, check_the_machine
+from producers.rewards.code.watch import START_SECONDS
 
 
 def clock_seconds(config: Config) -> float:

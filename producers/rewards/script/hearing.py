@@ -9,9 +9,10 @@ from pathlib import Path
 
 from producers.rewards.base import Unscorable
 from producers.rewards.code.conversation import Conversation, conversation
-from producers.rewards.code.execution import Allowance, Job
+from producers.rewards.code.execution import Job
 from producers.rewards.code.sandbox import Sandbox
 from producers.rewards.code.trial import CLOCK_FACTOR, Outcome, failed
+from producers.rewards.code.watch import Allowance
 from producers.rewards.script.config import Config
 from producers.rewards.script.reference import Script
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from producers.rewards.base import Unscorable
 from producers.rewards.code.config import Config
-from producers.rewards.code.execution import Allowance, Job, execute
+from producers.rewards.code.execution import Job, execute
 from producers.rewards.code.sandbox import Sandbox
+from producers.rewards.code.watch import Allowance
 
 _ALLOWED = Allowance(10, 60, 10, 60, 1_000_000)
 

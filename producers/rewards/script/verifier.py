@@ -4,10 +4,10 @@ from functools import lru_cache
 
 import schemas
 from producers.rewards.base import Judgement, Unscorable
-from producers.rewards.code.execution import START_SECONDS
 from producers.rewards.code.sandbox import NotStarted
 from producers.rewards.code.starting import ready
 from producers.rewards.code.trial import CLOCK_FACTOR, check_the_machine
+from producers.rewards.code.watch import START_SECONDS
 from producers.rewards.script.completion import known_program, program_of
 from producers.rewards.script.config import Config
 from producers.rewards.script.hearing import Hearing, heard

@@ -15,8 +15,9 @@ from mentor_stream.config import ConfigError
 from producers.judging.judge import Judge, RewardConfig, running
 from producers.rewards.base import Judgement, Unscorable
 from producers.rewards.code import Config, build, check
-from producers.rewards.code.execution import Allowance, Job, execute
+from producers.rewards.code.execution import Job, execute
 from producers.rewards.code.sandbox import USERS, Bubblewrap, Limits, NotStarted, own_interpreter
+from producers.rewards.code.watch import Allowance
 from schemas import Verdict
 from tests.builders import a_query
 from tests.producers.rewards.nasty import CHEATING, DYING, ESCAPING, SEARCH, WEARING
