@@ -1,1 +1,1 @@
-"""What a run shows while it is at work: terminal.py puts it up, picture.py is what it looks like."""
+"""What a run shows while it is at work: terminal.py shows it, picture.py is its looks, rows.py its words."""

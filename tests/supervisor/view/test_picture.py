@@ -11,7 +11,8 @@ from mentor_stream.supervisor.child import Child, State
 from mentor_stream.supervisor.config import SupervisorConfig
 from mentor_stream.supervisor.drain import Queues
 from mentor_stream.supervisor.figures import Figures, observe
-from mentor_stream.supervisor.view.picture import has_guide, line, picture, sparkline
+from mentor_stream.supervisor.view.picture import has_guide, line, picture
+from mentor_stream.supervisor.view.rows import sparkline
 from tests.supervisor.test_figures import a_metric, a_step
 
 EMPTY = Figures(run="chain", batch_groups=32, max_tokens=400_000)
