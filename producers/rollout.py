@@ -70,8 +70,8 @@ class RolloutWorker:
         self._lanes = anyio.Semaphore(lanes.count)
         self._slots = anyio.Semaphore(BATCHES * lanes.count)
         self.tally = Tally()
-        self._complaints = Complaints()
         """What it has done so far."""
+        self._complaints = Complaints()
 
     async def work(self) -> None:
         """Work until cancelled."""
