@@ -110,8 +110,8 @@ class Checkpoints:
     def newest(self) -> Loaded | None:
         """The newest one that is whole; a damaged one is reported and put aside.
 
-        Raises SnapshotError when the disk does not read it, and ConfigError when it began with another policy,
-        or was held to another reference. (To begin or to end being held to one is no other.)
+        Raises SnapshotError when the disk does not read it, and ConfigError when it began with another
+        policy, or was held to another reference. (To begin or to end being held to one is no other.)
         """
         found = _newest_whole(self.directory)
         if found:
