@@ -14,7 +14,8 @@ usage.py         what that cost
 
 kept.py keeps replies, so that the same questions can be put again (replay).
 
-settings.py is what a config says of all this; server.py is an endpoint itself, and alone knows a client.
+settings.py is what a config says of all this; server.py is an endpoint itself, and alone knows a client;
+bounded.py keeps responses short.
 """
 
 from consumers.chat.allowance import Allowance

@@ -2,8 +2,9 @@
 
 Start with supervise.py (one call of it), then run.py (the order of things) and child.py (one process kept
 alive). Decisions stand alone: restarts.py, drain.py, threads.py. What is seen on the way is board.py and
-figures.py (reduced from metrics), what is shown of it view/; what is left at the end is history.py,
-results.py and curves.py.
+figures.py (reduced from metrics; steps.py: the trainer's), what is shown of it view/; what is left at the end
+is history.py, results.py, curves.py and messages.py. lock.py keeps a second `up` away; config.py is section
+[supervisor].
 """
 
 from mentor_stream.config import Config

@@ -5,9 +5,10 @@ client.py    one kafka-python client, one call at a time; meaning.py: its errors
 network.py   its connections, what they receive (receiving.py), what is wrong with them (trouble.py), said
              once (quiet.py); headers.py: names of headers that are no text
 admin.py     offsets and lag; topics.py makes, changes and describes topics
-producer.py  durable appends, with bounded bytes under way (budget.py); courier.py goes between the event loop
-             and kafka-python's producer, which sender.py mends (handover.py: from its thread to the loop);
-             verdict.py: how each message ended; losses.py: those that nobody waited for
+producer.py  durable appends, with bounded bytes under way (budget.py); courier.py takes each message
+             (parcel.py) from the event loop to kafka-python's producer, into whose batches appending.py
+             puts it, and which sender.py mends (handover.py: from its thread to the loop); verdict.py: how
+             each message ended; losses.py: those that nobody waited for
 consumer.py  membership in a group: a lane for each topic (lane.py) that takes turn after turn (turn.py)
 reader.py    reading by position, from a source.py
 intake.py    how both poll, and what they do about gaps; what they fetch is messages.py's, and what their
