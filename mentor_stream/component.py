@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from mentor_stream import broker, snapshots
-from mentor_stream.config import Config, ConfigError, RunConfig, Section, load
+from mentor_stream.config import Config, ConfigError, RunConfig, Section, load, load_part
 from mentor_stream.metrics.listening import TelemetryConfig
 from mentor_stream.supervisor.config import SupervisorConfig
 from mentor_stream.topics import TopicsConfig
@@ -47,8 +47,17 @@ def components() -> dict[str, Component]:
 
 def load_config(path: Path) -> Config:
     """The config with the sections of every component and those that belong to none. Raises ConfigError."""
-    sections = [kind for component in components().values() for kind in component.sections]
-    return load(path, [*sections, SupervisorConfig, TelemetryConfig, TopicsConfig])
+    return load(path, _sections())
+
+
+def load_sections(path: Path, *kinds: type[Section]) -> Config:
+    """These sections of a config, which needs no others. Raises ConfigError."""
+    return load_part(path, kinds, [kind.table for kind in _sections()])
+
+
+def _sections() -> list[type[Section]]:
+    own = [kind for component in components().values() for kind in component.sections]
+    return [RunConfig, *own, SupervisorConfig, TelemetryConfig, TopicsConfig]
 
 
 def check(config: Config, which: Iterable[Component] | None = None) -> None:

@@ -155,21 +155,39 @@ def load(path: Path, kinds: Iterable[type[Section]]) -> Config:
 
     Raises ConfigError naming every problem at once, as Malformed where some of the sections are sound.
     """
-    wanted = {RunConfig.table: RunConfig} | {kind.table: kind for kind in kinds}
+    return _load(path, {RunConfig.table: RunConfig} | {kind.table: kind for kind in kinds})
+
+
+def load_part(path: Path, kinds: Iterable[type[Section]], others: Iterable[str]) -> Config:
+    """Read these sections alone: tables called as one of `others` may be there, and are not looked at.
+
+    Raises ConfigError, which names the file in every line: it is not the only one of its command.
+    """
+    wanted = {kind.table: kind for kind in kinds}
+    try:
+        return _load(path, wanted, set(others) - wanted.keys())
+    except Malformed as error:
+        problems = (f"{path}: {problem}" for problem in str(error).split("\n"))
+        raise ConfigError("\n".join(problems)) from error
+
+
+def _load(path: Path, wanted: Mapping[str, type[Section]], others: Collection[str] = ()) -> Config:
     if not os.path.isfile(path):  # noqa: PTH113 - of a name that is too long it says no more than that
         what = "not a file" if os.path.exists(path) else "no such file"  # noqa: PTH110
         own = f". {_OWN_RUN}" if os.path.isfile(str(path).rpartition(":")[0]) else ""  # noqa: PTH113
         raise ConfigError(f"config file {path}: {what} (working directory {Path.cwd()}){own}")
-    if strangers := _foreign_overrides(os.environ, wanted):
+    if strangers := _foreign_overrides(os.environ, {*wanted, *others}):
         raise ConfigError("\n".join(strangers))
     try:
-        return _config(path, wanted, _read(path, wanted))
+        return _config(path, wanted, _read(path, wanted, others))
     except ValidationError as error:
-        known: Known = {"": list(wanted)} | {table: list(kind.model_fields) for table, kind in wanted.items()}
+        known: Known = {"": [*wanted, *others]} | {
+            table: list(kind.model_fields) for table, kind in wanted.items()
+        }
         problems = "\n".join(_problem(e, known) for e in error.errors())
         broken = {e["loc"][0] for e in error.errors()}
         sound = {table: kind for table, kind in wanted.items() if table not in broken}
-        raise Malformed(problems, _config(path, sound, _read(path, sound, extra="ignore"))) from error
+        raise Malformed(problems, _config(path, sound, _read(path, sound, others, extra="ignore"))) from error
 
 
 def _config(path: Path, wanted: Mapping[str, type[Section]], settings: BaseModel) -> Config:
@@ -187,7 +205,10 @@ def _foreign_overrides(environment: Mapping[str, str], tables: Collection[str]) 
 
 
 def _read(
-    path: Path, wanted: Mapping[str, type[Section]], extra: Literal["forbid", "ignore"] = "forbid"
+    path: Path,
+    wanted: Mapping[str, type[Section]],
+    others: Collection[str],
+    extra: Literal["forbid", "ignore"] = "forbid",
 ) -> BaseModel:
     """The sections validated together: the environment's word before the file's. Raises ValidationError for
     their form, ConfigError for what cannot be read."""
@@ -217,7 +238,8 @@ def _read(
         ) -> tuple[PydanticBaseSettingsSource, ...]:
             return env_settings, TomlConfigSettingsSource(settings_cls)
 
-    fields: dict[str, Any] = {table: (kind, _default(kind)) for table, kind in wanted.items()}
+    fields: dict[str, Any] = dict.fromkeys(others, (Any, None))
+    fields |= {table: (kind, _default(kind)) for table, kind in wanted.items()}
     try:
         return create_model("Settings", __base__=Base, **fields)()
     except tomllib.TOMLDecodeError as error:

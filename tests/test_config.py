@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 import pytest
 from pydantic import Field, PositiveInt
 
-from mentor_stream.config import ConfigError, RunConfig, Section, load, parse_section
+from mentor_stream.config import ConfigError, RunConfig, Section, load, load_part, parse_section
 
 RUN = """
 [run]
@@ -144,6 +144,20 @@ def test_broken_toml_names_the_line(tmp_path: Path) -> None:
     (problem,) = refusal(written(tmp_path, "[run\n"))
     assert "not valid TOML" in problem
     assert "line 1" in problem
+
+
+def test_of_a_file_that_is_read_in_part_the_other_tables_are_only_known_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MENTOR_STREAM__NEEDY__PATH", "elsewhere")
+    path = written(tmp_path, "[lessons]\nsize = 4\n[needy]\nno = 1\n")
+    part = load_part(path, [Lessons], ["run", "needy", "lessons"])
+    assert (part.of(Lessons).size, list(part.sections)) == (4, ["lessons"])
+    with pytest.raises(ConfigError) as caught:
+        load_part(written(tmp_path, "[lessns]\n"), [Lessons], ["run", "needy"])
+    assert str(caught.value) == (
+        f"{path}: lessns: no such setting. Did you mean lessons? Check the spelling, or take it out."
+    )
 
 
 def test_the_environment_overrides_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from consumers.teaching import Teacher
 from mentor_stream import broker as brokers
 from mentor_stream import disk, plugins, stream, topics
 from mentor_stream.broker import Broker
+from mentor_stream.component import load_sections
 from mentor_stream.config import Config, ConfigError, check_run_name
 from mentor_stream.stream import Stream
 from mentor_stream.topics import TopicsConfig
@@ -39,8 +40,8 @@ class Request:
     """Whose stream, prompts and lengths of the policy they are."""
     run: str
     """The name of the run whose failures they are, on its broker."""
-    mentor: Config
-    """Whose [mentor] teaches."""
+    guide: Path | None
+    """The file whose [mentor] teaches, instead of the recorded run's."""
     to: str
     """The name of the run that lessons and diagnoses go to, on the same broker."""
     since: float | None
@@ -60,7 +61,7 @@ def replay(progress: Progress, **request: Any) -> dict[str, Any]:
 
 
 async def _replay(request: Request, progress: Progress) -> dict[str, Any]:
-    url, section = request.recorded.run.broker, request.mentor.of(MentorConfig)
+    url, section = request.recorded.run.broker, _section(request)
     check_run_name("--to", request.to)
     if request.to in (request.run, request.recorded.run.name):
         raise ConfigError(f"--to is {request.to!r}: that is the recorded run itself. Give another name.")
@@ -101,6 +102,11 @@ async def _replay(request: Request, progress: Progress) -> dict[str, Any]:
         "repeated": recorded.repeated,
         "replies": None if replies is None else {"kept": replies.found, "asked": replies.asked},
     }
+
+
+def _section(request: Request) -> MentorConfig:
+    teaches = load_sections(request.guide, MentorConfig) if request.guide else request.recorded
+    return teaches.of(MentorConfig)
 
 
 async def _work(replaying: Replaying, recorded: Cases, known: set[str], progress: Progress) -> None:

@@ -24,7 +24,7 @@ def replay(
     recorded: Recorded,
     to: Annotated[str, typer.Option(help="A name for the run that lessons and diagnoses go to.")],
     guide: Annotated[
-        Path | None, typer.Option(help="A TOML file whose [mentor] teaches.  [default: that of --from]")
+        Path | None, typer.Option(help="A TOML file with the [mentor] that teaches.  [default: --from's]")
     ] = None,
     since: Annotated[str | None, typer.Option(help="From 2h ago on, or from 2026-11-30T12:00.")] = None,
     until: Annotated[str | None, typer.Option(help="Up to then.")] = None,
@@ -48,7 +48,7 @@ def replay(
     from mentor_stream import tools
     from mentor_stream.commands.output import print_json
     from mentor_stream.commands.progress import counting
-    from mentor_stream.commands.run import load, named
+    from mentor_stream.commands.run import named
     from mentor_stream.config import ConfigError
 
     if offsets and (since or until):
@@ -60,7 +60,7 @@ def replay(
             partial(progress, to),
             recorded=own,
             run=run,
-            mentor=load(guide) if guide else own,
+            guide=guide,
             to=to,
             since=begin,
             until=end,

@@ -18,7 +18,8 @@ def retrain(
     recorded: Recorded,
     to: Annotated[Path, typer.Option(help="A new folder for steps.jsonl, batches.jsonl and the policy.")],
     trainer: Annotated[
-        Path | None, typer.Option(help="A TOML file whose [run] and [trainer] train.  [default: --from's]")
+        Path | None,
+        typer.Option(help="A TOML file with [run] and [trainer] to train by.  [default: --from's]"),
     ] = None,
     until: Annotated[int | None, typer.Option(min=1, help="Stop after this version.")] = None,
     batches: Annotated[
@@ -39,7 +40,7 @@ def retrain(
     is the same to the bit (fp32, CPU). One for a try: MENTOR_STREAM__TRAINER__LR=1e-5 before the command.
     """
     from mentor_stream import tools
-    from mentor_stream.commands.run import load, named
+    from mentor_stream.commands.run import named
 
     if batches and rebatch:
         raise typer.BadParameter("--batches says which groups go together, and --rebatch that none do")
@@ -49,7 +50,7 @@ def retrain(
     tools.load("retraining").retrain(
         config,
         run,
-        load(trainer) if trainer else config,
+        trainer,
         to,
         batches=batches,
         rebatch=rebatch,

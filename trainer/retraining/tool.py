@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from mentor_stream import component, disk, snapshots
-from mentor_stream.config import Config, ConfigError
+from mentor_stream.config import Config, ConfigError, RunConfig
 from trainer import checkpoint as checkpoints
 from trainer import journal, launch
 from trainer.config import TrainerConfig
@@ -19,7 +19,7 @@ from trainer.retraining.request import Request
 def retrain(
     recorded: Config,
     run: str,
-    config: Config,
+    trainer: Path | None,
     folder: Path,
     *,
     batches: Path | None,
@@ -28,10 +28,11 @@ def retrain(
     until: int | None,
     as_json: bool,
 ) -> None:
-    """Train on what `run` has recorded, as `config` says, and print each step.
+    """Train on what `run` has recorded, as the file `trainer` or its own config says, and print each step.
 
     Raises ConfigError, BrokerError; SystemExit where it was asked to stop, or a rank failed.
     """
+    config = _trains(trainer) if trainer else recorded
     component.check(config, [component.components()["trainer"]])
     with disk.writing("--to", folder):
         _check_folder(folder, recorded.run.directory)
@@ -64,9 +65,14 @@ def retrain(
 def one_rank(text: str) -> None:
     """One of several, as launch.py has started it."""
     request = requests.decode(text)
-    config = component.load_config(request.config)
+    config = _trains(request.config)
     launch.take_part(config.of(TrainerConfig).ranks)
     _train(request, config)
+
+
+def _trains(path: Path) -> Config:
+    """What training reads of a file, which needs nothing else. Raises ConfigError."""
+    return component.load_sections(path, RunConfig, *component.components()["trainer"].sections)
 
 
 def _train(request: Request, config: Config) -> None:

@@ -272,6 +272,18 @@ def test_what_cannot_be_replayed_is_said(recorded: str, options: list[str], prob
     assert problem in " ".join(done.stderr.split())
 
 
+def test_a_guide_s_file_needs_no_more_than_mentor(tmp_path: Path, recorded: str):
+    guide = tmp_path / "guide.toml"
+    section = '[mentor]\nleak_guard = "text"\nguide = { kind = "static", general = ["Count on."] }\n'
+    guide.write_text(section + "[run]\nname = 'looked at by nobody'\n")
+    done = as_json("replay", "--from", recorded, "--guide", str(guide), "--to", "general")
+    assert (done["guide"], done["outcomes"]["fallback"]) == ("static", CASES)
+    guide.write_text(section.replace("leak_guard", "leak_gard"))
+    said = mentor_stream("replay", "--from", recorded, "--guide", str(guide), "--to", "other")
+    assert said.returncode == 2
+    assert f"{guide}: mentor.leak_gard: no such setting" in said.stderr
+
+
 def test_a_guide_that_teaches_nothing_cannot_be_replayed(tmp_path: Path, recorded: str):
     nothing = write_config(tmp_path, name="nothing")
     done = mentor_stream("replay", "--from", recorded, "--guide", nothing, "--to", "x")

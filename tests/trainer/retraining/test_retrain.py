@@ -144,6 +144,20 @@ def test_it_ends_at_a_version_and_two_ranks_do_what_one_does(run: Recording, tmp
     assert [step["loss"] for step in steps] == pytest.approx([known[1], known[2]], abs=1e-4)
 
 
+def test_what_trains_is_said_by_a_file_that_has_run_and_trainer_alone(run: Recording, tmp_path: Path):
+    other = tmp_path / "other.toml"
+    parts = (run.directory / "run.toml").read_text().replace('[data]\ntrain = "none.jsonl"', "")
+    other.write_text(parts.replace("lr = 1e-2", "lr = 2e-2\ndata_parallel = 2"))
+    *steps, _ = retrain(run, tmp_path / "again", "--trainer", str(other), "--until", "2")
+    losses = [(step["loss"], step["recorded_loss"]) for step in steps]
+    assert losses[0][0] == pytest.approx(losses[0][1], abs=1e-4), "learned from the same weights"
+    assert losses[1][0] != pytest.approx(losses[1][1], abs=1e-3), losses
+    other.write_text(parts.replace("lr = 1e-2", "rl = 2e-2"))
+    refused = begun(run, tmp_path / "none", "--trainer", str(other))
+    assert refused.returncode == 2
+    assert f"{other}: trainer.rl: no such setting" in refused.stderr
+
+
 def test_without_the_journal_batches_are_cut_anew_and_always_the_same(run: Recording, tmp_path: Path):
     first, second = (retrain(run, tmp_path / name, "--rebatch") for name in ("first", "second"))
     assert first[:-1] == second[:-1]
