@@ -5,7 +5,7 @@ cli.py, commands/        what a user starts; supervisor/ is what `up` starts; to
 component.py             how components are found and their config is checked; process.py is how one runs,
                          exits.py how it ends, claims.py what a run has only one of
 config.py, plugins.py    sections of a run's file, and the parts that it names; prompts.py and sampling.py are
-                         sections that several components read
+                         sections that several components read, keys.py what stands for a secret
 stream.py                how a component talks: records on topics.py, over broker/; releases.py and
                          telemetry.py are what all of them hear and tell; metrics/ is what they measure
 snapshots/               policies on disk and in object storage

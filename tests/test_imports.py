@@ -19,7 +19,7 @@ PACKAGES = {
 }
 """Each package, and which of ours it may import."""
 LAYERS = (
-    {"amounts", "drafts", "weights"},
+    {"amounts", "drafts", "keys", "weights"},
     {"answers", "broker", "causes", "legible", "complaints", "config", "snapshots"},
     {"disk", "exits", "metrics", "plugins", "prompts", "topics"},
     {"process", "sampling", "sizing", "stream", "workers"},

@@ -1,6 +1,5 @@
 """Where language models are and how they are asked: what a config says of it."""
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -8,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
+from mentor_stream import keys
 from mentor_stream.config import Section, parse_section
 
 Structured = Literal["auto", "json_schema", "json_object", "off"]
@@ -88,17 +88,7 @@ class Asking(Address):
     def problems(self, setting: str) -> Iterable[str]:
         """What validation of single settings cannot see."""
         for place, address in (("", self), *((f".standby.{n}", a) for n, a in enumerate(self.standby))):
-            name = address.api_key_env
-            if name is None:
-                continue
-            key = os.environ.get(name)
-            if not key:
-                yield f"{setting}{place}.api_key_env is {name!r}: this environment variable is not set."
-            elif not re.fullmatch(r"[!-~]+", key):
-                yield (
-                    f"{setting}{place}.api_key_env is {name!r}: this environment variable holds a space, an "
-                    "end of line or a letter that no key has."
-                )
+            yield from keys.problems(f"{setting}{place}.api_key_env", address.api_key_env)
 
 
 class Endpoint(Asking):

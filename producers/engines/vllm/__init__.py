@@ -2,9 +2,9 @@
 
 engine.py is the way in. server.py keeps one endpoint on the wanted weights and asks it (update.py exchanges
 them), api.py is what it says over HTTP, wire.py what a request and its reply are, fitness.py what a server
-must be started with, pulse.py whether it moves; board.py is what they tell each other. child.py starts one, on
-a leash (leash.py). plugin.py, transfer.py and receiving.py run inside vLLM, which loads weights with them; vLLM
-itself is imported by the first two alone.
+must be started with, pulse.py whether it moves; board.py is what they tell each other. child.py starts one,
+on a leash (leash.py). plugin.py, transfer.py and receiving.py run inside vLLM, which loads weights with them;
+vLLM itself is imported by the first two alone.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,5 @@
 """What can be set of the engine."""
 
-import os
 import re
 import shutil
 from collections.abc import Iterable
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
+from mentor_stream import keys
 from mentor_stream.config import Section
 
 
@@ -63,15 +63,7 @@ def _has_host(url: str) -> bool:
 
 def problems(config: Config) -> Iterable[str]:
     """What validation of single settings cannot see."""
-    if name := config.api_key_env:
-        key = os.environ.get(name)
-        if not key:
-            yield f"rollout.engine.api_key_env is {name!r}: this environment variable is not set."
-        elif not re.fullmatch(r"[!-~]+", key):
-            yield (
-                f"rollout.engine.api_key_env is {name!r}: this environment variable holds a space, an end of "
-                "line or a letter that no key has."
-            )
+    yield from keys.problems("rollout.engine.api_key_env", config.api_key_env)
     if config.urls and (config.args or config.env):
         yield (
             "rollout.engine.args and env are for a server that is started here, but rollout.engine.urls "
