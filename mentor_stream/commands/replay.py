@@ -11,9 +11,12 @@ from mentor_stream.commands.moment import between
 
 app = typer.Typer()
 COUNTED = (
-    "cases", "calls", "refined", "redrafted", "leaks", "errors", "prompt_tokens", "completion_tokens", "cost",
-    "seconds", "unreadable", "repeated",
+    ("cases", "cases"), ("agents' calls", "calls"), ("calls that failed", "errors"), ("repairs", "refined"),
+    ("fresh drafts", "redrafted"), ("drafts refused as a leak", "leaks"), ("prompt tokens", "prompt_tokens"),
+    ("completion tokens", "completion_tokens"), ("cost", "cost"), ("seconds of all cases", "seconds"),
+    ("records that cannot be read", "unreadable"), ("cases recorded again", "repeated"),
 )  # fmt: skip
+"""In words, as `compare` has them; and as the document."""
 
 
 @app.command(
@@ -78,11 +81,12 @@ def replay(
 
 
 def _print(document: dict[str, Any]) -> None:
+    from mentor_stream.amounts import amount
     from mentor_stream.commands.output import table
 
-    rows = [(outcome, str(count)) for outcome, count in document["outcomes"].items()]
-    rows += [(name.replace("_", " "), f"{document[name]:g}") for name in COUNTED]
+    rows = [(f"outcome: {outcome}", amount(count)) for outcome, count in document["outcomes"].items()]
+    rows += [(words, amount(document[name])) for words, name in COUNTED]
     if document["replies"]:
-        rows += [(f"replies {how}", str(count)) for how, count in document["replies"].items()]
+        rows += [(f"replies {how}", amount(count)) for how, count in document["replies"].items()]
     table(("", ">"), rows, title=f"{document['run']}, by {document['guide']}")
     typer.echo(f"digest {document['digest']}")
