@@ -10,7 +10,7 @@ from mentor_stream import tools
 from mentor_stream.commands.replay import app
 
 DOCUMENT: dict[str, Any] = {
-    "run": "again", "guide": "fdcg", "outcomes": {"hint": 1_200, "silent": 34}, "cases": 1_234, "calls": 4_000,
+    "run": "again", "guide": "fdcg", "outcomes": {"hint": 1_200}, "cases": 1_234, "calls": 4_000,
     "errors": 0, "refined": 3, "redrafted": 2, "leaks": 1, "prompt_tokens": 12_345_678,
     "completion_tokens": 1_234_567, "cost": 4.5, "seconds": 1_234.5, "unreadable": 0, "repeated": 5,
     "replies": {"kept": 0, "asked": 4_000}, "digest": "0" * 32, "problem": None,
