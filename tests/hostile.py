@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,21 @@ def speak() -> str:
     os.write(1, b"\x00\x00\x00\x01noise")
     subprocess.run(["echo", "noise from a child"], check=True)
     return "spoken"
+
+
+def forge() -> None:
+    """Write into every descriptor there may be."""
+    for descriptor in range(3, 32):
+        with suppress(OSError):
+            os.write(descriptor, b"\x00\x00\x00\x05hello")
+
+
+def ramble() -> Judgement:
+    return Judgement(False, 0.0, "so " * 10**6)
+
+
+def rant() -> None:
+    raise ValueError("so " * 10**6)
 
 
 def read_input() -> str:

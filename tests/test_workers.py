@@ -61,7 +61,12 @@ async def test_a_request_that_uses_up_its_allowance_is_ended_and_named(deed: str
 
 @pytest.mark.parametrize(
     ("deed", "end"),
-    [("die", "SIGKILL"), ("leave", "exit status 3"), ("close_all_pipes", "SIGKILL")],
+    [
+        ("die", "SIGKILL"),
+        ("leave", "exit status 3"),
+        ("close_all_pipes", "SIGKILL"),
+        ("forge", "wrote into its replies"),
+    ],
 )
 async def test_a_dead_worker_is_reported_and_replaced(deed: str, end: str) -> None:
     async with workers.pool(HOSTILE, size=1) as pool:

@@ -121,6 +121,10 @@ class _Worker:
             raise WorkerExhausted("clock") from None
         except (anyio.BrokenResourceError, anyio.EndOfStream, anyio.IncompleteRead):
             raise await self._post_mortem() from None
+        except msgspec.DecodeError:
+            raise WorkerDied(
+                "something else than the worker wrote into its replies, so it was ended"
+            ) from None
         finally:
             if not answered:
                 await self.kill()

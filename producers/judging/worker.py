@@ -13,6 +13,9 @@ from mentor_stream import plugins
 from mentor_stream.complaints import Complaints
 from producers.rewards.base import REWARDS, Judgement, Reward, Unscorable
 
+REMARK_CHARACTERS = 4000
+"""Of a verifier's words: they travel with the group, and one that its topic does not take ends rollout."""
+
 
 class Case(msgspec.Struct):
     """A request: one query as its record's bytes, and completions of it."""
@@ -59,7 +62,7 @@ def report_of(reward: Reward, query: schemas.Query, completion: str, complaints:
         trouble = f"the verifier raised {type(error).__name__}: {error}"
         if complaints.hear(trouble, time.monotonic()):
             traceback.print_exc()
-    return Report(judgement, trouble, time.process_time() - began)
+    return Report(judgement, _short(trouble), time.process_time() - began)
 
 
 def _checked(judgement: Any) -> Judgement:
@@ -69,4 +72,8 @@ def _checked(judgement: Any) -> Judgement:
     reward = float(judgement.reward)
     if not math.isfinite(reward):
         raise ValueError(f"score returned reward {reward}")
-    return Judgement(bool(judgement.right), reward, str(judgement.remark))
+    return Judgement(bool(judgement.right), reward, _short(str(judgement.remark)))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= REMARK_CHARACTERS else f"{text[: REMARK_CHARACTERS - 4]} ..."

@@ -5,6 +5,7 @@ import pytest
 
 from mentor_stream import workers
 from producers.judging.judge import Judge, RewardConfig, running
+from producers.judging.worker import REMARK_CHARACTERS
 from schemas import Verdict
 from tests.builders import a_query
 
@@ -54,6 +55,7 @@ async def test_a_completion_that_wears_its_judge_out_is_wrong_and_harms_no_neigh
         ("leave", "exit status 3"),
         ("give_nan", "nan"),
         ("speak", "expected a Judgement"),
+        ("forge", "wrote into its replies"),
     ],
 )
 async def test_a_judge_that_breaks_leaves_its_completion_unscorable(
@@ -62,6 +64,17 @@ async def test_a_judge_that_breaks_leaves_its_completion_unscorable(
     right, broken = await hostile.score(a_query(), ["right", deed])
     assert (right.verdict, broken.verdict) == (R, U)
     assert remark in broken.remark
+
+
+@pytest.mark.parametrize(("deed", "verdict"), [("ramble", W), ("rant", U)])
+async def test_what_a_verifier_says_at_length_is_cut_before_it_travels_with_its_group(
+    hostile: Judge, deed: str, verdict: Verdict
+) -> None:
+    (score,) = await hostile.score(a_query(), [deed])
+    assert score.verdict is verdict
+    assert "so so so" in score.remark
+    assert score.remark.endswith(" ...")
+    assert len(score.remark) == REMARK_CHARACTERS
 
 
 async def test_a_judge_killed_from_outside_judges_again(
