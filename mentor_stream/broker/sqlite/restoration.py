@@ -1,11 +1,12 @@
 """Writes messages at given offsets and times, into topics that nobody looks for until all is there."""
 
 import sqlite3
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from os import getpid
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
 from anyio import to_thread
@@ -15,6 +16,9 @@ from mentor_stream.broker.sqlite import catalog, log
 from mentor_stream.broker.sqlite.compression import Stored, pack
 from mentor_stream.broker.sqlite.database import Database, opened
 from mentor_stream.broker.sqlite.location import Location
+from mentor_stream.broker.sqlite.watch import Watch
+
+T = TypeVar("T")
 
 UNFINISHED = ":unfinished-"
 """Stands, with the id of the process that is at it, behind the name of a topic in the making."""
@@ -26,12 +30,12 @@ class SqliteRestoration:
     """See broker.restoration.Restoration."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self._database, self._watch = database, Watch(database)
         self._topics: dict[str, catalog.Topic] = {}
 
     async def begin(self, spec: TopicSpec) -> None:
         """See Restoration.begin."""
-        self._topics[spec.name] = await self._database.write(partial(_begin, spec=spec))
+        self._topics[spec.name] = await self._written(partial(_begin, spec=spec))
 
     async def append(self, topic: str, messages: Sequence[Message]) -> None:
         """See Restoration.append."""
@@ -42,12 +46,18 @@ class SqliteRestoration:
 
         values = await to_thread.run_sync(packed)
         partitions = self._topics[topic].partitions
-        await self._database.write(partial(_append, partitions=partitions, messages=messages, values=values))
+        await self._written(partial(_append, partitions=partitions, messages=messages, values=values))
 
     async def publish(self, ends: Mapping[TopicPartition, int]) -> None:
         """See Restoration.publish."""
-        await self._database.write(partial(_publish, topics=self._topics, ends=ends))
+        await self._written(partial(_publish, topics=self._topics, ends=ends))
         self._topics = {}
+
+    async def _written(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """What came of `work`, in the file that was opened and is still there under its name."""
+        result = await self._database.write(work)
+        await self._database.call(lambda _: self._watch.check())
+        return result
 
 
 @asynccontextmanager

@@ -77,15 +77,16 @@ class Watch:
 
     def _until_changed(self, connection: sqlite3.Connection) -> None:
         while True:
-            self._check_files()
+            self.check()
             version = _version(connection)
             if version != self._seen or self._stopped.wait(POLL_SECONDS):
                 break
         self._seen = version
 
-    def _check_files(self) -> None:
-        """An open file lives on without its name: processes would go on, each with a stream of its own.
+    def check(self) -> None:
+        """Raises BrokerError when the file was taken away. Not from two threads at once.
 
+        An open file lives on without its name: processes would go on, each with a stream of its own.
         SQLite itself never empties the file, and leaves its log (-wal) there while we have it open.
         """
         for path, before in self._states.items():

@@ -56,6 +56,23 @@ async def test_messages_stand_where_they_stood_and_are_found_by_the_time_they_ha
         assert {(r.partition, r.offset) for r in receipts} >= {(0, 9), (1, 11)}
 
 
+@pytest.mark.parametrize("how", ["removed", "replaced", "folder renamed"])
+async def test_a_file_that_is_taken_away_meanwhile_is_said_and_takes_no_more(tmp_path, how):
+    """SQLite itself would write on, into a file that nobody finds again."""
+    path = tmp_path / "folder" / "stream.db"
+    async with brokers.restoring(f"sqlite:///{path}") as restoration:
+        await restoration.begin(TopicSpec("topic", 2))
+        if how == "folder renamed":
+            path.parent.rename(tmp_path / "elsewhere")
+        else:
+            path.unlink()
+        if how == "replaced":
+            path.touch()
+        with pytest.raises(BrokerError, match="was removed, emptied or replaced"):
+            await restoration.publish({TopicPartition("topic", 0): 0, PLACE: 0})
+    assert not path.exists() or not path.stat().st_size
+
+
 async def test_nothing_is_seen_of_it_before_it_is_whole_and_nothing_is_left_of_what_was_given_up(url):
     async with brokers.connect(url) as broker:
         await broker.create_topics([TopicSpec("other")])
