@@ -40,7 +40,7 @@ async def examining(
 ) -> AsyncGenerator[Examiner]:
     """An examiner with the engine of this table, and as [prompt] and [reward] describe it.
 
-    Raises ConfigError, WorkerDied.
+    Raises ConfigError; WorkerDied when the verifier takes too long to be made.
     """
     tokenizer = PolicyTokenizer(config.run.policy, config.of(PromptConfig))
     engine: Engine = plugins.build(ENGINES, table, setting, demand)

@@ -7,7 +7,7 @@ import anyio
 from mentor_stream import plugins, workers
 from producers.datasets.base import Dataset
 from producers.judging import judge
-from producers.judging.judge import Judge, RewardConfig
+from producers.judging.judge import Judge, NoJudge, RewardConfig
 from producers.rewards.base import REWARDS
 
 PLACES = 10
@@ -20,6 +20,8 @@ def problems(datasets: Sequence[Dataset], reward: RewardConfig, limit: int) -> l
         return found
     try:
         return anyio.run(_unreadable, datasets, reward, limit, backend="trio")
+    except NoJudge as error:
+        return [str(error)]
     except workers.WorkerDied as error:
         return [f"reward.verifier is {reward.verifier!r}: {error}"]
 

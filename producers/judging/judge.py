@@ -14,7 +14,7 @@ from pydantic import Field
 import schemas
 from mentor_stream import workers
 from mentor_stream.complaints import Complaints
-from mentor_stream.config import Section
+from mentor_stream.config import ConfigError, Section
 from producers.judging.verdicts import (
     Attempt,
     Exhausted,
@@ -52,6 +52,10 @@ class RewardConfig(Section):
     that asks for more is given that by the clock, a tenth of it in CPU seconds, for each completion."""
     memory_megabytes: int = Field(1024, ge=128)
     """Address space of one worker process."""
+
+
+class NoJudge(ConfigError, workers.WorkerDied):
+    """A verifier that cannot be made."""
 
 
 class Judge:
@@ -133,14 +137,23 @@ class Judge:
 
 @asynccontextmanager
 async def running(config: RewardConfig) -> AsyncGenerator[Judge]:
-    """A judge with its workers. Raises WorkerDied when the verifier cannot be made at all."""
+    """A judge with its workers. Raises NoJudge when the verifier cannot be made at all, and WorkerDied when
+    that takes too long."""
     asked = clock_seconds_of(config.verifier)
-    async with workers.pool(
-        "producers.judging.worker:make",
-        config.verifier,
-        size=config.workers,
-        timeout=max(CLOCK_FACTOR * config.timeout_seconds, asked),
-        cpu_seconds=max(config.timeout_seconds, math.ceil(asked / CLOCK_PER_CPU)),
-        memory_megabytes=config.memory_megabytes,
-    ) as pool:
-        yield Judge(pool, config, slow=asked > 0)
+    try:
+        async with workers.pool(
+            "producers.judging.worker:make",
+            config.verifier,
+            size=config.workers,
+            timeout=max(CLOCK_FACTOR * config.timeout_seconds, asked),
+            cpu_seconds=max(config.timeout_seconds, math.ceil(asked / CLOCK_PER_CPU)),
+            memory_megabytes=config.memory_megabytes,
+        ) as pool:
+            yield Judge(pool, config, slow=asked > 0)
+    except workers.WorkerDied as error:  # at the start: later that is in the scores
+        if isinstance(cause := error.__cause__, workers.WorkerExhausted) and cause.resource == "clock":
+            raise
+        raise NoJudge(
+            f"reward.verifier is {config.verifier!r}: {error}. Mend it, name another, or give it more memory "
+            f"(reward.memory_megabytes is {config.memory_megabytes})"
+        ) from error

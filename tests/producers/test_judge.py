@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from mentor_stream import workers
+from mentor_stream import exits, workers
 from producers.judging.judge import Judge, RewardConfig, running
 from producers.judging.worker import REMARK_CHARACTERS
 from schemas import Verdict
@@ -113,11 +113,16 @@ async def test_a_slow_verifier_is_given_its_time_for_each_completion() -> None:
 async def test_a_verifier_that_cannot_be_made_is_named_before_anything_is_judged() -> None:
     for kind, text in [
         ("tests.hostile:Unbuildable", "no tools here"),
+        ("tests.hostile:Leaving", "exit status 3"),
         ("mth", "known: .*exact, math"),
     ]:
-        with pytest.raises(workers.WorkerDied, match=text):
+        with pytest.raises(workers.WorkerDied, match=text) as caught:
             async with running(RewardConfig(verifier={"kind": kind})):
                 pass
+        end = exits.of_component(caught.value)
+        assert end
+        assert end.code == exits.MISTAKE
+        assert end.lines[0].startswith(f"mentor-stream: reward.verifier is {{'kind': '{kind}'}}: ")
 
 
 async def test_math_answers_are_judged_by_value(math: Judge) -> None:
