@@ -56,10 +56,12 @@ def opened(directory: Path, run: RunConfig, marks: Marks) -> Generator[Rows]:
         )
     except UsageError as error:
         raise ConfigError(
-            f"wandb: {error}. Set WANDB_API_KEY in the environment, or WANDB_MODE=offline"
+            f"wandb: {str(error).rstrip('.')}. Set WANDB_API_KEY in the environment, or WANDB_MODE=offline"
         ) from error
     except Error as error:
-        raise ConfigError(f"wandb: {error}. WANDB_MODE=offline writes to the directory alone") from error
+        raise ConfigError(
+            f"wandb: {str(error).rstrip('.')}. WANDB_MODE=offline writes to the directory alone"
+        ) from error
     try:
         theirs.define_metric(STEP)
         theirs.define_metric("*", step_metric=STEP)

@@ -267,4 +267,5 @@ def test_wandb_without_a_key_says_where_it_comes_from(
     )
     assert done.returncode == 2
     assert "Set WANDB_API_KEY in the environment, or WANDB_MODE=offline" in done.stderr
+    assert ".." not in done.stderr, "their sentence has its full stop already"
     assert "Traceback" not in done.stderr
