@@ -1,6 +1,5 @@
 """Released policies: the snapshot where readers find it and the word on the stream, which comes second."""
 
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -64,7 +63,7 @@ class Releases:
         if self._last and self._last.policy_version == version:
             self._announce(replace(self._last, final=final))
             return
-        self._remove_newer(version)
+        snapshots.take_back(self.directory, version)
         snapshot = snapshots.write(self.directory, version, fill)
         self._publish(
             snapshot,
@@ -103,15 +102,6 @@ class Releases:
             self._last = replace(release, consumed=self._consumed, published_at=time.time())
             self._announced_at = time.monotonic()
             self.stream.publish(topics.POLICIES, self._last)
-
-    def _remove_newer(self, version: int) -> None:
-        """Remove the snapshots of a future that a resume took back.
-
-        They would look newest when old ones are removed, and may be what fills the disk.
-        """
-        for path in snapshots.versions(self.directory):
-            if int(path.name[1:]) > version:
-                shutil.rmtree(path)
 
 
 def releases(run: RunConfig, settings: TrainerConfig, stream: TrainerStream) -> Releases:

@@ -7,7 +7,7 @@ a path and what a store. Knows files, not models: imports no torch, and fsspec o
 """
 
 from mentor_stream.snapshots.cache import Hold, hold
-from mentor_stream.snapshots.directory import Snapshot, prune, versions, write
+from mentor_stream.snapshots.directory import Snapshot, prune, take_back, versions, write
 from mentor_stream.snapshots.manifest import (
     MANIFEST,
     Manifest,
@@ -38,6 +38,7 @@ __all__ = [
     "probe",
     "problems",
     "prune",
+    "take_back",
     "verify",
     "versions",
     "write",

@@ -40,9 +40,7 @@ def write(
         fill(draft)
         digest = _seal(draft)
         if place.exists():
-            retired = directory / f".retired-v{version:08d}-{os.getpid()}"
-            place.rename(retired)
-            shutil.rmtree(retired, ignore_errors=True)
+            _retire(place)
         draft.rename(place)
         sync(directory)
     except Exception as error:
@@ -67,6 +65,26 @@ def prune(directory: Path, keep: int) -> None:
     for old in finished[: max(0, len(finished) - keep)]:
         shutil.rmtree(old, ignore_errors=True)
     _clear(directory)
+
+
+def take_back(directory: Path, version: int) -> None:
+    """Remove the snapshots of a future that a resume took back: those newer than a version.
+
+    They would look newest when old ones are removed, and may be what fills the disk. Raises SnapshotError.
+    """
+    for path in versions(directory):
+        if int(path.name[1:]) > version:
+            try:
+                _retire(path)
+            except OSError as error:
+                raise SnapshotError(f"snapshot {path} could not be removed: {error}") from error
+
+
+def _retire(place: Path) -> None:
+    """Take a snapshot away at once; what the disk keeps for those who read it is debris, for later."""
+    retired = place.with_name(f".retired-{place.name}-{os.getpid()}")
+    place.rename(retired)
+    shutil.rmtree(retired, ignore_errors=True)
 
 
 def _clear(directory: Path) -> None:

@@ -1,6 +1,8 @@
 """Snapshots appear whole or not at all, and damage is noticed."""
 
+import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -155,3 +157,34 @@ def test_what_a_dead_writer_left_is_cleared_before_writing_again(tmp_path: Path)
         assert [p.name for p in tmp_path.iterdir()] == [directory.name]
 
     snapshots.write(tmp_path, 2, fill)
+
+
+def test_a_future_taken_back_is_gone_also_where_the_disk_keeps_files_for_their_readers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for version in (3, 4, 6):
+        snapshots.write(tmp_path, version, filled())
+    remove = shutil.rmtree
+
+    def busy(path: Path, ignore_errors: bool = False) -> None:
+        """As NFS does while a server has the files open."""
+        if not ignore_errors:
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), str(path))
+
+    monkeypatch.setattr(shutil, "rmtree", busy)
+    snapshots.take_back(tmp_path, 4)
+    assert [path.name for path in snapshots.versions(tmp_path)] == ["v00000003", "v00000004"]
+    monkeypatch.setattr(shutil, "rmtree", remove)
+    snapshots.write(tmp_path, 5, filled())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["v00000003", "v00000004", "v00000005"]
+
+
+def test_a_future_that_cannot_be_taken_back_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshots.write(tmp_path, 6, filled())
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(SnapshotError, match=r"v00000006 could not be removed.*Read-only file system"):
+        snapshots.take_back(tmp_path, 4)
