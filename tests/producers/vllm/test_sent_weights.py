@@ -14,8 +14,8 @@ from mentor_stream.snapshots import Snapshot, SnapshotError, StoreError
 from producers.engines.vllm.engine import VllmEngine
 from schemas import Sampling
 from tests.producers.conftest import write_policy
+from tests.producers.vllm.sampling import CLOSE, SHAPE, apart, generate, sampling_with, under_way
 from tests.producers.vllm.serving import ROOT, Serving, needs_vllm
-from tests.producers.vllm.test_real_vllm import CLOSE, SHAPE, apart, generate, sampling_with, under_way
 from tests.weights.shelf import ENDS, where
 from trainer.hf.conversion import copy_files
 from trainer.sending import Keeper
