@@ -74,13 +74,13 @@ class Report:
             return
         came = arrived(self._before, standing)
         self._last_news, self._before = now, standing
+        over = standing.waiting - standing.placed
         log.info(
-            "no batch for %.0f s: the next batch has %d of %d groups, "
-            "%d guided ones are over their share; %s",
+            "no batch for %.0f s: the next batch has %d of %d groups%s; %s",
             now - self._free_since,
             standing.placed,
             batch_groups,
-            standing.waiting - standing.placed,
+            f", {over} guided ones are over their share" if over else "",
             came.words if came.groups else self._reason(),
         )
 

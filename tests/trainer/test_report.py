@@ -38,8 +38,18 @@ def test_a_trainer_without_groups_says_what_it_waits_for_and_why(
 ) -> None:
     monkeypatch.setattr(report, "STARVED_SECONDS", 0.0)
     text = said(tmp_path, caplog)
-    assert "the next batch has 0 of 4" in text
-    assert "no question was put on the stream yet: the feeder does not run" in text
+    assert (
+        "the next batch has 0 of 4 groups; no question was put on the stream yet: the feeder does not run"
+        in text
+    )
+
+
+def test_guided_groups_that_must_wait_for_plain_ones_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "STARVED_SECONDS", 0.0)
+    text = said(tmp_path, caplog, standing=Standing(waiting=3, placed=1))
+    assert "the next batch has 1 of 4 groups, 2 guided ones are over their share; " in text
 
 
 def test_a_broker_that_is_away_ends_no_trainer_that_asks_why_nothing_comes(
