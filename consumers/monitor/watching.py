@@ -13,6 +13,7 @@ from consumers.monitor.board import Board, Queue, Stand
 from mentor_stream import broker as brokers
 from mentor_stream import topics
 from mentor_stream.broker import Broker, BrokerError, TopicPartition
+from mentor_stream.broker.background import beside
 from mentor_stream.causes import causes
 from mentor_stream.topics import Topic
 
@@ -28,6 +29,7 @@ QUEUE_SECONDS = 2.0
 RECONNECT_SECONDS = 2.0
 PATIENCE_SECONDS = 10.0
 """For an answer about queues; then the broker counts as away."""
+_SILENT = f"no answer within {PATIENCE_SECONDS:.0f} s"
 
 
 class Watching:
@@ -94,9 +96,15 @@ class Watching:
         while True:
             await anyio.sleep(QUEUE_SECONDS)
             try:
-                await self._ask(broker)
+                async with beside(self._lose_patience):
+                    await self._ask(broker)
             except BrokerError as error:
                 self._away(str(error))
+
+    async def _lose_patience(self) -> None:
+        """A question that a broker has been asked cannot be cut short: its silence is told meanwhile."""
+        await anyio.sleep(PATIENCE_SECONDS)
+        self._away(_SILENT)
 
     async def _ask(self, broker: Broker) -> None:
         """How much work waits, which also shows whether the broker answers. Raises BrokerError."""
@@ -109,7 +117,7 @@ class Watching:
                 ]
                 letters = await broker.bounds(topics.DEAD_LETTERS.of(run))
         except TimeoutError as error:
-            raise brokers.BrokerUnavailable(f"no answer within {PATIENCE_SECONDS:.0f} s") from error
+            raise brokers.BrokerUnavailable(_SILENT) from error
         dead = sum(bounds.next - bounds.first for bounds in letters.values())
         self._board.hear(Stand(time.time(), tuple(queues), dead))
 
