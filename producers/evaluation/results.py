@@ -89,9 +89,10 @@ class Parsed(NamedTuple, Generic[H]):
 class Results:
     """One file of answers. Whoever is killed while writing loses the line being written, and no other."""
 
-    def __init__(self, path: Path, found: Parsed[Any]) -> None:
+    def __init__(self, path: Path, file: BinaryIO, found: Parsed[Any]) -> None:
+        """`file` is locked since before it was read: what another process adds meanwhile would be cut off."""
         self.path, self.asked, self._digest = path, list(found.asked), found.digest
-        self._file = _locked(path)
+        self._file = file
         self._file.truncate(found.whole)
         self._file.seek(found.whole)
 
@@ -114,7 +115,18 @@ def opened(path: Path, about: Heading) -> Results:
     """The file to go on with, made when there is none. Raises ConfigError when it is of something else."""
     with disk.writing("--out", path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists() or b"\n" not in path.read_bytes():  # nor was anything kept in it
+        path.touch()
+        file = _locked(path)
+    try:
+        return Results(path, file, _gone_on_from(path, about))
+    except BaseException:
+        file.close()
+        raise
+
+
+def _gone_on_from(path: Path, about: H) -> Parsed[H]:
+    with disk.writing("--out", path):
+        if b"\n" not in path.read_bytes():  # nothing was kept in it
             path.write_bytes(msgspec.json.encode(about) + b"\n")
     found = _parsed(path, type(about))
     if found.about != about:
@@ -122,7 +134,7 @@ def opened(path: Path, about: Heading) -> Results:
             f"{path} has answers of another evaluation ({_difference(found.about, about)}). Give another "
             "--out, or remove the file."
         )
-    return Results(path, found)
+    return found
 
 
 def _locked(path: Path) -> BinaryIO:

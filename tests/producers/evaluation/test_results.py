@@ -2,8 +2,9 @@
 
 import resource
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -102,6 +103,29 @@ def test_two_evaluations_do_not_write_one_file(tmp_path: Path):
         with pytest.raises(ConfigError, match="another evaluation writes there"):
             results.opened(path, ABOUT)
     results.opened(path, ABOUT).close()
+
+
+def test_answers_that_another_evaluation_adds_while_a_file_is_read_are_not_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path, parsed = tmp_path / "sums.jsonl", results._parsed
+    results.opened(path, ABOUT).close()
+    added: list[str] = []
+
+    def add() -> None:
+        monkeypatch.setattr(results, "_parsed", parsed)
+        with suppress(ConfigError), closing(results.opened(path, ABOUT)) as other:
+            other.add(asked(0))
+            added.append(asked(0).question_id)
+
+    def slowly(*arguments: Any) -> Any:
+        found = parsed(*arguments)
+        add()
+        return found
+
+    monkeypatch.setattr(results, "_parsed", slowly)
+    results.opened(path, ABOUT).close()
+    assert [one.question_id for one in results.read(path)[1]] == added
 
 
 def turned(content: bytes) -> bytes:
