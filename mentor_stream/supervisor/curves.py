@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 from mentor_stream.supervisor.history import History
 
@@ -84,6 +85,13 @@ def running_mean(values: Sequence[float], width: int = SMOOTHED_STEPS) -> list[f
 
 def draw(past: History, title: str, path: Path) -> None:
     """Write the picture as a PNG of 1500 x 1050 pixels. Raises ImportError without matplotlib."""
+    draft = path.with_name(f".{path.name}.draft")
+    picture(past, title).savefig(draft, format="png")
+    draft.replace(path)
+
+
+def picture(past: History, title: str) -> "Figure":
+    """All panels, over the same tokens."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter
@@ -93,14 +101,15 @@ def draw(past: History, title: str, path: Path) -> None:
     figure.get_layout_engine().set(w_pad=0.15, h_pad=0.12)  # type: ignore[union-attr]
     figure.suptitle(title, fontsize=14, fontweight="bold", color=INK)
     axes = figure.subplots(2, 2, sharex=True)
-    for ax, panel in zip(axes.flat, PANELS, strict=True):
-        _draw_panel(ax, panel, panel.data(past))
+    curves = [panel.data(past) for panel in PANELS]
+    for ax, panel, curve in zip(axes.flat, PANELS, curves, strict=True):
+        _draw_panel(ax, panel, curve)
         ax.xaxis.set_major_formatter(FuncFormatter(lambda tokens, _: _tokens(tokens)))
     for ax in axes[-1]:
         ax.set_xlabel("generated tokens", color=INK)
-    draft = path.with_name(f".{path.name}.draft")
-    figure.savefig(draft, format="png")
-    draft.replace(path)
+        if not any(count > 0 for curve in curves for count in curve.tokens):
+            ax.set_xticks([0])  # and no parts of a token
+    return figure
 
 
 def _draw_panel(ax: "Axes", panel: Panel, curve: Curve) -> None:
@@ -119,7 +128,7 @@ def _draw_panel(ax: "Axes", panel: Panel, curve: Curve) -> None:
         shown = running_mean(curve.values)
     else:
         shown = curve.values
-    marker = None if panel.smooth else "o"
+    marker = None if panel.smooth and len(shown) > 1 else "o"  # a line through one point is none
     ax.plot(curve.tokens, shown, color=panel.colour, linewidth=2, marker=marker, markersize=4)
     ax.annotate(
         f"{shown[-1]:.2f}",
