@@ -11,7 +11,8 @@ from tests.storage import Storage
 from tests.streams import everything
 from tests.system.demo import Demo, ended
 
-VERSIONS = 5
+VERSIONS = 8
+"""Enough for a worker on a busy machine, which gets to some of them only, to sample with several."""
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
