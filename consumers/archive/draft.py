@@ -15,6 +15,10 @@ _REFUSALS = REFUSALS | {errno.ENOENT}
 """A place where no file can be made has none. What a broker says is none of it."""
 
 
+class FolderGone(ArchiveError):
+    """The folder that the file was to be in is there no more under its name."""
+
+
 @contextmanager
 def drafted(path: Path, *, force: bool) -> Generator[Path]:
     """A place to write to, beside `path`, which takes that name when the block ends well.
@@ -27,11 +31,14 @@ def drafted(path: Path, *, force: bool) -> Generator[Path]:
         _refuse_existing(path, force=force)
         path.parent.mkdir(parents=True, exist_ok=True)
         _clear(path)
-        yield draft
-        sync(draft)
-        _refuse_existing(path, force=force)
-        draft.replace(path)
-        sync(path.parent)
+        with _staying(path):
+            yield draft
+            sync(draft)
+            _refuse_existing(path, force=force)
+            draft.replace(path)
+            sync(path.parent)
+    except FolderGone:
+        raise
     except Exception as error:
         cause = _refusal(error) or fullness(path.parent)  # before its room is given back
         _remove(draft)
@@ -44,6 +51,20 @@ def drafted(path: Path, *, force: bool) -> Generator[Path]:
     except BaseException:
         _remove(draft)
         raise
+
+
+@contextmanager
+def _staying(path: Path) -> Generator[None]:
+    """Whatever fails in the block since the folder is gone, fails for that. Raises FolderGone."""
+    try:
+        yield
+    except Exception as error:
+        if path.parent.is_dir():
+            raise
+        raise FolderGone(
+            f"{path} could not be written: its folder was removed or renamed meanwhile. Start it again, or "
+            "name another file."
+        ) from error
 
 
 def _refuse_existing(path: Path, *, force: bool) -> None:

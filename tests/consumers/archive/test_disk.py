@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from consumers.archive.draft import drafted
+from consumers.archive.manifest import ArchiveError
+from mentor_stream.broker import BrokerError
 from tests.consumers.archive.conftest import Recorded, on
 from tests.runs import as_json, mentor_stream
 
@@ -103,6 +105,25 @@ def test_what_is_no_file_s_name_is_said_and_nothing_comes_of_it(
         assert done.returncode == 2
         assert "is a URL: name a file" in done.stderr or "\\udcff" in done.stderr
     assert not list(Path().iterdir())
+
+
+@pytest.mark.parametrize("trouble", [None, BrokerError("the draft was removed while the run was using it")])
+def test_a_folder_that_is_renamed_while_a_file_is_written_into_it_is_what_is_said(
+    tmp_path: Path, trouble: BrokerError | None
+):
+    """Not what SQLite says of the draft, which is no run's stream."""
+    folder = tmp_path / "folder"
+
+    def write() -> None:
+        with drafted(folder / "out.db", force=False) as draft:
+            draft.touch()
+            folder.rename(tmp_path / "renamed")
+            if trouble:
+                raise trouble
+
+    with pytest.raises(ArchiveError, match=r"out\.db .* its folder was removed or renamed meanwhile. Start"):
+        write()
+    assert not folder.exists()
 
 
 def test_a_place_where_no_file_can_be_is_not_called_full(recorded: Recorded):
