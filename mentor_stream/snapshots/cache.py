@@ -113,8 +113,17 @@ def _fetched(uri: str, digest: str, until: float) -> Hold:
                     os.close(lock)
                 continue
         if time.monotonic() > until:
-            raise StoreError(f"snapshot {uri}: another process that fetches it is not done")
+            raise StoreError(_occupied(uri, place if place.exists() else draft))
         time.sleep(LOOK_SECONDS)
+
+
+def _occupied(uri: str, path: Path) -> str:
+    """Why it was waited for in vain: what lies there is locked by a process that does not let go of it."""
+    if path.name.startswith(_DRAFT):
+        what = f"another process fetches it into {path} and is not done"
+    else:
+        what = f"what lies in {path} is damaged, and another process that uses it keeps it there"
+    return f"snapshot {uri}: {what}. End that process if it hangs (`fuser {path}` names it)."
 
 
 def _fill(draft: Path, place: Path, store: Store, digest: str) -> None:

@@ -138,6 +138,37 @@ def test_a_cached_file_that_somebody_wrote_to_is_fetched_again(
         snapshots.verify(path, snapshot.digest)
 
 
+def test_a_copy_that_was_spoiled_under_a_reader_who_keeps_it_is_said_with_the_way_out(
+    released: Callable[..., tuple[str, Snapshot]],
+) -> None:
+    uri, snapshot = released()
+    with snapshots.hold(uri, snapshot.digest) as path:
+        (path / "model.safetensors").write_text("spoiled")
+        with pytest.raises(StoreError, match=f"in {path} is damaged, and another .*`fuser {path}`"):
+            snapshots.hold(uri, snapshot.digest, seconds=1)
+    with snapshots.hold(uri, snapshot.digest) as path:
+        snapshots.verify(path, snapshot.digest)
+
+
+def test_a_reader_that_stands_still_while_it_fetches_is_said_with_the_way_out(
+    released: Callable[..., tuple[str, Snapshot]], gate: Gate
+) -> None:
+    uri, snapshot = released(size=3_000_000)
+    gate.passed, gate.limit = 0, 2_000_000
+    reader = holding(uri, snapshot.digest)
+    try:
+        assert gate.closed.wait(60)
+        gate.let()
+        reader.send_signal(signal.SIGSTOP)
+        draft = cache.directory() / f".draft-{snapshot.digest}"
+        with pytest.raises(StoreError, match=f"fetches it into {draft} and is not done. End that process"):
+            snapshots.hold(uri, snapshot.digest, seconds=1)
+    finally:
+        reader.kill()
+        reader.wait()
+    snapshots.hold(uri, snapshot.digest).close()
+
+
 def test_a_snapshot_that_was_removed_is_gone_and_no_reason_to_wait(
     storage: Storage, released: Callable[..., tuple[str, Snapshot]]
 ) -> None:
