@@ -6,6 +6,7 @@ Starting it imports typer only; each command imports what it needs.
 import os
 import sys
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -54,6 +55,24 @@ for command in (
     metrics,
 ):
     app.add_typer(command.app)
+
+
+def say_version(wanted: bool) -> None:
+    """Say which release this is, and end."""
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"mentor-stream {version('mentor-stream')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=say_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Before any command."""
 
 
 def main() -> None:

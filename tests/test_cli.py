@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,11 @@ def test_a_list_of_commands_says_of_each_what_it_does_in_a_whole_line(group: str
     commands = as_process(*group.split(), "--help").stdout.partition("Commands:")[2].strip().splitlines()
     assert len(commands) > 1
     assert not [line for line in commands if not line.endswith(".") or line.endswith("...")]
+
+
+def test_the_version_is_that_of_the_installed_release() -> None:
+    shown = as_process("--version")
+    assert (shown.returncode, shown.stdout) == (0, f"mentor-stream {version('mentor-stream')}\n")
 
 
 @pytest.mark.parametrize(
