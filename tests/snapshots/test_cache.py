@@ -63,6 +63,14 @@ def holding(*arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", HOLD, *arguments])
 
 
+def half_way(uri: str, snapshot: Snapshot, gate: Gate) -> subprocess.Popen[bytes]:
+    """A reader that has fetched most of a snapshot of 3 MB, and waits for the rest behind the closed gate."""
+    gate.passed, gate.limit = 0, 2_000_000
+    reader = holding(uri, snapshot.digest)
+    assert gate.closed.wait(60)
+    return reader
+
+
 def test_several_processes_fetch_it_once(released: Callable[..., tuple[str, Snapshot]], gate: Gate) -> None:
     uri, snapshot = released(size=3_000_000)
     before = gate.passed
@@ -75,10 +83,8 @@ def test_a_reader_killed_while_it_fetches_leaves_nothing_half_and_the_next_one_g
     released: Callable[..., tuple[str, Snapshot]], gate: Gate
 ) -> None:
     uri, snapshot = released(size=3_000_000)
-    gate.passed, gate.limit = 0, 2_000_000
-    reader = holding(uri, snapshot.digest)
-    assert gate.closed.wait(60)
-    reader.send_signal(signal.SIGKILL)
+    reader = half_way(uri, snapshot, gate)
+    reader.kill()
     reader.wait()
     gate.let()
     assert [path.name for path in cache.directory().iterdir()] == [f".draft-{snapshot.digest}"]
@@ -154,12 +160,10 @@ def test_a_reader_that_stands_still_while_it_fetches_is_said_with_the_way_out(
     released: Callable[..., tuple[str, Snapshot]], gate: Gate
 ) -> None:
     uri, snapshot = released(size=3_000_000)
-    gate.passed, gate.limit = 0, 2_000_000
-    reader = holding(uri, snapshot.digest)
+    reader = half_way(uri, snapshot, gate)
     try:
-        assert gate.closed.wait(60)
-        gate.let()
         reader.send_signal(signal.SIGSTOP)
+        gate.let()
         draft = cache.directory() / f".draft-{snapshot.digest}"
         with pytest.raises(StoreError, match=f"fetches it into {draft} and is not done. End that process"):
             snapshots.hold(uri, snapshot.digest, seconds=1)

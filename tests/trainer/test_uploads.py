@@ -1,6 +1,7 @@
 """The trainer as a process, its policies in a store: brought there beside training, announced once there."""
 
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -96,13 +97,19 @@ def test_a_trainer_killed_while_it_uploads_leaves_what_readers_have_and_its_succ
     assert not any(name.startswith("v00000077") for name in there)
 
 
-def test_training_does_not_wait_for_a_store_that_stands_still(
-    recording: Recording, storage: Storage, gate: Gate
-) -> None:
+def trained_without_the_store(recording: Recording, gate: Gate) -> subprocess.Popen[bytes]:
+    """A trainer after its last step, while the store has stood still since the first policy."""
     process = recording.start()
     recording.await_release(process, lambda release: release.policy_version == 0)
     gate.hold()
     eventually(lambda: VERSIONS in recording.measured("step_seconds"))
+    return process
+
+
+def test_training_does_not_wait_for_a_store_that_stands_still(
+    recording: Recording, storage: Storage, gate: Gate
+) -> None:
+    process = trained_without_the_store(recording, gate)
     announced = max(release.policy_version for release in recording.releases())
     assert announced < VERSIONS, "what is not there was not announced"
     assert process.poll() is None, "the last policy has to get there"
@@ -116,10 +123,7 @@ def test_training_does_not_wait_for_a_store_that_stands_still(
 def test_asked_to_stop_while_the_last_policy_is_on_its_way_it_ends_and_its_successor_brings_it_there(
     recording: Recording, storage: Storage, gate: Gate
 ) -> None:
-    process = recording.start()
-    recording.await_release(process, lambda release: release.policy_version == 0)
-    gate.hold()
-    eventually(lambda: VERSIONS in recording.measured("step_seconds"))
+    process = trained_without_the_store(recording, gate)
     process.send_signal(signal.SIGTERM)
     assert process.wait(90) == 128 + signal.SIGTERM, recording.log()
     assert f"asked to stop: version {VERSIONS} is kept in" in recording.log()
